@@ -27,6 +27,17 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+# finish.cmake refuses to pack a library that has lost WebGPU by chance.
+set(CPACK_GPUEXEC_WEBGPU "by chance")
+set(webgpu "Vulkan, CUDA and WebGPU")
+if(wgpu_include_dir AND GPUEXEC_BUNDLE_WGPU AND wgpu_library)
+  set(CPACK_GPUEXEC_WEBGPU bundled)
+elseif(wgpu_include_dir AND GPUEXEC_WEBGPU STREQUAL "ON")
+  set(CPACK_GPUEXEC_WEBGPU "with the wgpu-native of the system")
+elseif(NOT GPUEXEC_WEBGPU)
+  set(CPACK_GPUEXEC_WEBGPU "left out")
+  set(webgpu "Vulkan and CUDA")
+endif()
 set(CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS "libvulkan1")
 set(CPACK_DEBIAN_LIB_PACKAGE_SUGGESTS "libcuda1, mesa-vulkan-drivers")
 set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/deb/triggers)
@@ -41,15 +52,15 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION math)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(about "gpuexec runs batches of finite-field and vector arithmetic,
 number-theoretic transforms and multi-scalar multiplications on the CPU or on
-GPUs, whichever is fastest for a job on this machine. It uses Vulkan, CUDA and
-WebGPU where their drivers are installed, and needs none of them.
+GPUs, whichever is fastest for a job on this machine. It uses
+${webgpu} where their drivers are installed, and needs none of them.
 ")
 set(CPACK_DEBIAN_LIB_DESCRIPTION "finite-field arithmetic on CPU or GPU - shared library
 ${about}
 This package has the shared library.")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "finite-field arithmetic on CPU or GPU - development files
 ${about}
-This package has the header, the static library, files for pkg-config and
+This package has the headers, the static library, files for pkg-config and
 CMake, and the manual of the API.")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "finite-field arithmetic on CPU or GPU - program
 ${about}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `cmake --install` installs, in components: runtime (the shared library), development (header,
+# What `cmake --install` installs, in components: runtime (the shared library), development (headers,
 # API manual, CMake and pkg-config packages), static (the static library and its packages), program,
 # documentation. Each library has its own export set, so that a distribution may put them in
 # different packages.
@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gpuexec)
 set(private_dir ${CMAKE_INSTALL_LIBDIR}/gpuexec)
 
-install(FILES include/gpuexec.h TYPE INCLUDE COMPONENT development)
+install(DIRECTORY include/ TYPE INCLUDE COMPONENT development)
 if(shared)
   install(TARGETS gpuexec EXPORT gpuexec-shared
           RUNTIME COMPONENT runtime # gpuexec.dll
@@ -85,7 +85,8 @@ if(GPUEXEC_CLI)
   endif()
 endif()
 
-# The manual pages and the header refer to these.
+# The manual pages and the headers refer to these.
 install(FILES LICENSE CHANGELOG.md TYPE DOC COMPONENT documentation)
-install(DIRECTORY doc/ TYPE DOC COMPONENT documentation FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY doc/ TYPE DOC COMPONENT documentation
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
 install(DIRECTORY monitoring examples TYPE DOC COMPONENT documentation)

@@ -101,7 +101,7 @@ endmacro()
 set(GX_PTX_INVERT -DPREFETCH=1)
 
 macro(gx_ptx_prime_modules field)
-  # Sums move rows (shuffled.glsl), which costs products more than it gains: doc/tuning.md.
+  # Sums move rows (shuffled.glsl), which costs products more than it gains: bench/NOTEBOOK.md.
   gx_ptx_module(LINEAR ${field} 1 plain linear.comp -DSHUFFLED=1 -DSTAGED=1)
   if("${field}" MATCHES "381-fq$") # a product takes as long as its loads
     gx_ptx_module(MUL ${field} 2 carry-x2 mul.comp)

@@ -45,7 +45,10 @@ add_library(gx-report STATIC
   report/scan.c
   report/scan_read.c
   report/scan_seeds.c
+  report/scan_suites.c
+  report/table.c
   report/text.c
+  report/units.c
   "${PROJECT_BINARY_DIR}/page_parts.c")
 target_include_directories(gx-report PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(gx-report PUBLIC gx-flags gx-jansson m)

@@ -8,7 +8,10 @@
 #
 #   gx_add_shaders(TARGET)    adds that C file to TARGET
 #
+# Without GPUEXEC_VULKAN the table is empty, and no tool is needed.
 # The fields come from GX__FIELD_LIST in field.h: a new one needs no change here.
+
+option(GPUEXEC_VULKAN "Compile the kernels of the Vulkan device; OFF: there is no such device" ON)
 
 include("${CMAKE_CURRENT_LIST_DIR}/tool.cmake")
 set(GX_SPIRV_ENV vulkan1.2)
@@ -18,7 +21,7 @@ set(GX_COMPILED_DIR "${GX_SOURCE_DIR}/spirv")
 set(GX_COMPILED OFF)
 if(EXISTS "${GX_COMPILED_DIR}/sources.sha256")
   set(GX_COMPILED ON)
-else()
+elseif(GPUEXEC_VULKAN)
   find_program(GX_GLSLC glslc REQUIRED)
   find_program(GX_SPIRV_OPT spirv-opt REQUIRED)
   find_program(GX_SPIRV_VAL spirv-val REQUIRED)
@@ -164,6 +167,22 @@ macro(gx_msm_modules field)
   set(GX_SPIRV_PASSES -O --strip-debug)
 endmacro()
 
+macro(gx_all_modules)
+  foreach(field ${ARGN})
+    gx_prime_modules(${field})
+    if(field MATCHES "-fr$")
+      gx_ntt_modules(${field})
+    else()
+      gx_msm_modules(${field})
+    endif()
+  endforeach()
+  gx_module(WORDS u32 0 ${GX_WORDS_EACH} plain words.comp -DKIND=0)
+  gx_module(WORDS f32 GX_SHADER_NEEDS_DENORM32 ${GX_WORDS_EACH} native words.comp -DKIND=1)
+  gx_module(WORDS f32 0 ${GX_WORDS_EACH} soft words.comp -DKIND=2)
+  gx_module(COPY NONE 0 1 plain copy.comp)
+  gx_module(ROOF NONE GX_SHADER_NEEDS_INT64 1 plain roof.comp)
+endmacro()
+
 function(gx_add_shaders target)
   set(GX_SHADER_DIR "${CMAKE_CURRENT_BINARY_DIR}/shaders")
   file(GLOB GX_KERNEL_SOURCES CONFIGURE_DEPENDS "${GX_KERNEL_DIR}/*.glsl" "${GX_KERNEL_DIR}/*.comp"
@@ -171,7 +190,7 @@ function(gx_add_shaders target)
   set(GX_SPIRV_PASSES -O --strip-debug)
   gx_read_fields(names primes)
   gx_check_sources()
-  if(NOT GX_COMPILED)
+  if(GPUEXEC_VULKAN AND NOT GX_COMPILED)
     gx_tool_versions(GX_SHADER_TOOLS)
   endif()
 
@@ -188,20 +207,9 @@ function(gx_add_shaders target)
       VERBATIM)
   endforeach()
 
-  foreach(field IN LISTS primes)
-    gx_prime_modules(${field})
-    if(field MATCHES "-fr$")
-      gx_ntt_modules(${field})
-    else()
-      gx_msm_modules(${field})
-    endif()
-  endforeach()
-  gx_module(WORDS u32 0 ${GX_WORDS_EACH} plain words.comp -DKIND=0)
-  gx_module(WORDS f32 GX_SHADER_NEEDS_DENORM32 ${GX_WORDS_EACH} native words.comp -DKIND=1)
-  gx_module(WORDS f32 0 ${GX_WORDS_EACH} soft words.comp -DKIND=2)
-  gx_module(COPY NONE 0 1 plain copy.comp)
-  gx_module(ROOF NONE GX_SHADER_NEEDS_INT64 1 plain roof.comp)
-
+  if(GPUEXEC_VULKAN)
+    gx_all_modules(${primes})
+  endif()
   file(GENERATE OUTPUT "${GX_SHADER_DIR}/modules.txt" CONTENT "${GX_MODULE_LIST}")
   add_custom_command(
     OUTPUT "${GX_SHADER_DIR}/shaders.c"

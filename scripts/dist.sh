@@ -20,7 +20,7 @@ if [[ -n $(git status --porcelain --untracked-files=no) ]]; then
     echo "dist: note: uncommitted changes are part of it" >&2
 fi
 
-name=gpuexec-$(awk '/^#define GX_VERSION_(MAJOR|MINOR|PATCH) /{ printf "%s%s", dot, $3; dot = "." }' include/gpuexec.h)
+name=gpuexec-$(awk '/^#define GX_VERSION_(MAJOR|MINOR|PATCH) /{ printf "%s%s", dot, $3; dot = "." }' include/gpuexec/core.h)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/$name/spirv"

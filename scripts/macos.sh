@@ -44,13 +44,13 @@ for entry in json.load(open("build/release/compile_commands.json")):
         continue
     name = file.relative_to(root)
     # Not generated tables, nor code for another processor.
-    if name.parts[0] in ("src", "cli", "report") and not name.stem.endswith(("avx512", "adx")):
+    if (name.parts[0] in ("src", "cli", "http", "report") or name.parts[:2] == ("bench", "suites")) and not name.stem.endswith(("avx512", "adx")):
         wanted[name] = [w for w in shlex.split(entry["command"]) if w.startswith(("-DGX", "-D_", "-ffp"))]
 
 def check(item):
     name, flags = item
     command = ["clang", "-target", "arm64-apple-macos11", "-nostdlibinc", "-isystem", folder / "headers", "-std=c11",
-               "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc", "-I.", "-Icli", f"-I{folder}",
+               "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc", "-I.", "-Icli", "-Ibench/suites", f"-I{folder}",
                "-isystem", f"build/wgpu-{platform.machine()}", "-D_DARWIN_C_SOURCE", *flags, name]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     return name, done.returncode, done.stderr

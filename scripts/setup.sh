@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh run|test: installs the packages of packages.txt that this machine lacks, and downloads
-# wgpu-native to build/, and for the tests ptxas and Conan, so that the build itself needs no network.
+# setup.sh run|check|site|test: installs the packages of packages.txt that this machine lacks, and, but for
+# check, downloads wgpu-native to build/, for the site Sphinx, and for the tests these, ptxas and Conan, so
+# that the build itself needs no network.
 # Fast and silent if nothing is missing. If it may not install, exits with 1 and prints the command to
 # run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-run) groups="run" ;;
-test) groups="run test" ;;
+run) groups="build run" ;;
+check) groups="build check" ;;
+site) groups="build run site" ;;
+test) groups="build run check site test" ;;
 *)
-    echo "usage: scripts/setup.sh run|test" >&2
+    echo "usage: scripts/setup.sh run|check|site|test" >&2
     exit 2
     ;;
 esac
@@ -20,6 +23,7 @@ esac
 # Without it the WebGPU device is left out, which the tests do not accept.
 fetch_wgpu() {
     local machine machines=("$(uname -m)")
+    [[ " $groups " == *" run "* ]] || return 0
     if [[ $groups == *test* && ${machines[0]} == x86_64 ]]; then machines+=(aarch64); fi
     if [[ $groups == *windows* ]]; then machines+=(windows-x86_64); fi
     for machine in "${machines[@]}"; do
@@ -35,18 +39,25 @@ fetch_ptxas() {
     fi
 }
 
-# Without it the test that makes Conan packages fails.
-fetch_conan() {
-    if [[ $groups == *test* ]]; then
-        scripts/fetch-conan.sh build/conan || echo "setup: Conan could not be had" >&2
+# Programs in Python. Without them the tests that make Conan packages and the site fail.
+fetch_wheels() {
+    if [[ $groups == *site* ]]; then
+        scripts/fetch-wheels.sh site/wheels.txt build/sphinx || echo "setup: Sphinx could not be had" >&2
     fi
+    if [[ $groups == *test* ]]; then
+        scripts/fetch-wheels.sh cmake/conan-wheels.txt build/conan || echo "setup: Conan could not be had" >&2
+    fi
+}
+
+fetch() {
+    fetch_wgpu
+    fetch_ptxas
+    fetch_wheels
 }
 
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian or Ubuntu system: install by hand what packages.txt lists" >&2
-    fetch_wgpu
-    fetch_ptxas
-    fetch_conan
+    fetch
     exit 0
 fi
 # shellcheck source=/dev/null
@@ -96,9 +107,7 @@ for entry in $wanted; do
     is_there "$entry" || missing+=("$entry")
 done
 if [[ ${#missing[@]} -eq 0 ]]; then
-    fetch_wgpu
-    fetch_ptxas
-    fetch_conan
+    fetch
     exit 0
 fi
 
@@ -130,10 +139,27 @@ if [[ $(id -u) -ne 0 ]]; then
     fi
 fi
 
+# Shows what apt-get does on one line of a terminal, and all of it only if it fails.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { # ARGUMENT...
+    local line status
+    set +e
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@" 2>&1 | tee "$log" |
+        while IFS= read -r line; do
+            if [[ -t 2 ]]; then printf '\r\033[Ksetup: %.70s' "$line" >&2; fi
+        done
+    status=${PIPESTATUS[0]}
+    set -e
+    if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi
+    if [[ $status -ne 0 ]]; then cat "$log" >&2; fi
+    return "$status"
+}
+
 echo "setup: installing ${missing[*]}" >&2
 if $add_arm64; then "${as_root[@]}" dpkg --add-architecture arm64; fi
 # A broken third-party source is not a reason to stop: the install will tell.
-"${as_root[@]}" apt-get -q update >&2 || echo "setup: apt-get update had errors; going on" >&2
+apt update || echo "setup: apt-get update had errors; going on" >&2
 
 # The first alternative that can be installed; if none can, its own name, so that apt-get reports
 # the problem.
@@ -153,8 +179,5 @@ names=()
 for entry in "${missing[@]}"; do
     names+=("$(choose "$entry")")
 done
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get -q install -y --no-install-recommends "${names[@]}" >&2
-fetch_wgpu
-fetch_ptxas
-fetch_conan
+apt install -y --no-install-recommends "${names[@]}"
+fetch

@@ -1,19 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# test.sh [LEG...]: runs all legs of the test suite, or only some. A leg is a preset that is
-# configured, built and run through CTest; bindings, macos and lint are legs too. The last line
-# summarises all legs.
+# test.sh [--all] [LEG...]: runs the legs of the test suite, or only those named. A leg is a preset that is
+# configured, built and run through CTest, with the tests that have its labels (tests/CMakeLists.txt);
+# bindings, macos and lint are legs too. --all: every test that a leg can run, at full effort, and clang
+# without a sanitizer. The last line summarises all legs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all="release bindings asan-ubsan tsan clang aarch64 windows macos lint"
-more="debug"
+usual="release bindings asan-ubsan tsan aarch64 windows macos lint"
+more="check clang debug"
+every=false
+if [[ ${1:-} == --all ]]; then
+    every=true
+    usual+=" clang"
+    shift
+fi
 legs=("$@")
-[[ $# -gt 0 ]] || read -ra legs <<<"$all"
+[[ $# -gt 0 ]] || read -ra legs <<<"$usual"
 for leg in "${legs[@]}"; do
-    if [[ " $all $more " != *" $leg "* ]]; then
-        echo "test: no leg '$leg'; there are: $all $more" >&2
+    if [[ " $usual $more " != *" $leg "* ]]; then
+        echo "test: no leg '$leg'; there are: $usual $more" >&2
         exit 2
     fi
 done
@@ -51,8 +58,10 @@ quietly() {
 
 run_preset() {
     local leg=$1 results=$PWD/build/$1/junit.xml status=0 tests good bad skips
-    if ! quietly "$leg" configure cmake --preset "$leg" -DGPUEXEC_TESTS=ON -DGPUEXEC_WERROR=ON \
-        -DGPUEXEC_WEBGPU=ON ||
+    local options=(-DGPUEXEC_TESTS=ON -DGPUEXEC_WERROR=ON -DGPUEXEC_TEST_FULL=OFF)
+    [[ $leg == check ]] || options+=(-DGPUEXEC_WEBGPU=ON)
+    if $every; then options+=(-DGPUEXEC_TEST_LABELS= -DGPUEXEC_TEST_FULL=ON); fi
+    if ! quietly "$leg" configure cmake --preset "$leg" "${options[@]}" ||
         ! quietly "$leg" build cmake --build --preset "$leg"; then
         failed=$((failed + 1))
         return
@@ -177,7 +186,9 @@ run_macos() {
 run_lint() {
     local counts
     mkdir -p build
-    scripts/lint.sh 2>&1 | tee build/lint.log || true
+    local how=()
+    $every || how=(--quick)
+    scripts/lint.sh "${how[@]}" 2>&1 | tee build/lint.log || true
     counts=$(tail -n 1 build/lint.log)
     if [[ ! $counts =~ ^lint:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         failed=$((failed + 1))

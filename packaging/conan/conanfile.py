@@ -14,13 +14,15 @@ class Gpuexec(ConanFile):
     name = "gpuexec"
     description = "Batches of finite-field and vector arithmetic on whatever is fastest on this machine"
     license = "Apache-2.0"
+    author = "gpuexec maintainers"
+    topics = ("finite-field", "ntt", "msm", "bls12-381", "bn254", "gpu")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False]}
     default_options = {"shared": False}
 
     def set_version(self):
-        header = (self.release() / "include/gpuexec.h").read_text()
+        header = (self.release() / "include/gpuexec/core.h").read_text()
         self.version = ".".join(re.findall(r"#define GX_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
 
     def release(self):

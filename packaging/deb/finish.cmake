@@ -3,6 +3,13 @@
 # CPack runs this between installing into the folders of the packages, one per group, and packing
 # them: what Debian's policy wants that `cmake --install` does not do.
 
+if(CPACK_GPUEXEC_WEBGPU STREQUAL "by chance")
+  message(FATAL_ERROR "this library would have no WebGPU device, or not find wgpu-native. Configure with "
+          "-DGPUEXEC_WGPU_DIR=FOLDER -DGPUEXEC_BUNDLE_WGPU=ON to pack it (scripts/fetch-wgpu.sh FOLDER MACHINE "
+          "downloads it), with -DGPUEXEC_WEBGPU=ON if the system has it, or with -DGPUEXEC_WEBGPU=OFF to leave "
+          "it out")
+endif()
+
 # Without it CPack would leave Depends empty.
 find_program(shlibdeps dpkg-shlibdeps REQUIRED)
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "api/counters.h"
 #include "api/tickets.h"
 #include "support/oracle.h"
 
@@ -29,8 +30,8 @@ static void nothing_is_refused(void **state)
     gx_cancel(NULL);
     gx_cancel_all(NULL);
     gx_cancel_all(ctx);
-    gx_ticket_free(NULL);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(NULL);
+    gx_ticket_destroy(&ticket);
     assert_int_equal(stats_of(ctx).tickets_submitted, 0);
     gx_close(&ctx);
 }
@@ -48,7 +49,7 @@ static void no_jobs(void **state)
     assert_int_equal(report.threads, 77);
     gx_cancel(ticket);
     assert_int_equal(gx_poll(ticket), GX_OK);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     assert_int_equal(stats_of(rig.ctx).tickets_done, 1);
     assert_int_equal(stats_of(rig.ctx).tickets_cancelled, 0);
     close_rig(&rig);
@@ -68,7 +69,7 @@ static void no_elements(void **state)
         assert_int_equal(gx_wait(ticket, UINT64_MAX, reports), GX_OK);
         assert_int_equal(reports[1].status, GX_OK);
         assert_string_equal(reports[1].device, names[d]);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         gx_close(&ctx);
     }
 }
@@ -87,9 +88,9 @@ static void invalid_is_refused_at_once(void **state)
     assert_null(ticket);
     assert_string_equal(rig.gate.last, "job 1: op is 99, which is not an operation");
     jobs[1] = add_job(out[1]);
-    gx_run_opts opts = {.mode = (gx_mode)9};
+    gx_run_params opts = {.mode = (gx_mode)9};
     assert_int_equal(gx_submit(rig.ctx, jobs, 2, &opts, &ticket), GX_ERR_INVALID);
-    opts = (gx_run_opts){.device = "nowhere"};
+    opts = (gx_run_params){.device = "nowhere"};
     assert_int_equal(gx_submit(rig.ctx, jobs, 2, &opts, &ticket), GX_ERR_NO_DEVICE);
     assert_null(ticket);
     assert_non_null(strstr(rig.gate.last, "nowhere"));
@@ -112,7 +113,7 @@ static void refused_halfway(void **state)
     gx_job jobs[2] = {add_job(out[0]), add_job(out[1])};
     memset(out, GUARD, sizeof out);
     jobs[1].a = gx_dev(buf, 0);
-    gx_run_opts opts = {.device = "cpu"};
+    gx_run_params opts = {.device = "cpu"};
     gx_ticket *ticket;
     assert_int_equal(gx_submit(rig.ctx, jobs, 2, &opts, &ticket), GX_ERR_INVALID);
     assert_null(ticket);
@@ -150,9 +151,9 @@ static void one_ticket(void **state)
         assert_int_equal(gx_wait(ticket, 1, NULL), GX_OK);
         gx_cancel(ticket);
         assert_int_equal(gx_poll(ticket), GX_OK);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         assert_null(ticket);
-        gx_statistics s = stats_of(ctx);
+        struct gx_statistics s = stats_of(ctx);
         assert_int_equal(s.jobs_done, 2);
         assert_int_equal(s.tickets_submitted, 1);
         assert_int_equal(s.tickets_done, 1);
@@ -185,7 +186,7 @@ static void failure_inside(void **state)
         assert_memory_equal(out[0], sum, BYTES);
         assert_int_equal(out[2][0], GUARD);
         assert_int_equal(strncmp(rig.gate.last, "job 1: element 3 of operand b", 29), 0);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         close_rig(&rig);
     }
 }
@@ -212,7 +213,7 @@ static void pending(void **state)
     assert_true((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec >=
                 3000000);
     assert_int_equal(report.threads, 77); /* not written */
-    gx_statistics s = stats_of(rig.ctx);
+    struct gx_statistics s = stats_of(rig.ctx);
     assert_int_equal(s.tickets_submitted, 2);
     assert_int_equal(s.tickets_done, 0);
     assert_int_equal(s.jobs_waiting, 2);
@@ -220,7 +221,7 @@ static void pending(void **state)
     assert_int_equal(gx_wait(ticket, UINT64_MAX - 1, &report), GX_OK); /* no overflow */
     assert_true(report.queued_ns >= 3000000);
     assert_memory_equal(out, sum, BYTES);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close_rig(&rig);
 }
 
@@ -239,7 +240,7 @@ struct freeing {
 static void *free_it(void *user)
 {
     struct freeing *f = user;
-    gx_ticket_free(&f->ticket);
+    gx_ticket_destroy(&f->ticket);
     atomic_store(&f->returned, 1);
     return NULL;
 }
@@ -262,11 +263,11 @@ static void many_wait_for_one(void **state)
         assert_int_equal(pthread_join(threads[i], &right), 0);
         assert_non_null(right);
     }
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close_rig(&rig);
 }
 
-/* Freed while it is pending: gx_ticket_free returns when it is done, and not before. */
+/* Freed while it is pending: gx_ticket_destroy returns when it is done, and not before. */
 static void free_while_pending(void **state)
 {
     (void)state;
@@ -313,14 +314,14 @@ static void order_inside(void **state)
         gx_ticket *ticket = submit(ctx, jobs, JOBS, names[d]);
         assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
         assert_memory_equal(x[(JOBS - 1) / 2], want, BYTES);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         gx_close(&ctx);
     }
 }
 
 static uint64_t commands(gx_ctx *ctx)
 {
-    gx_statistics s = stats_of(ctx);
+    struct gx_statistics s = stats_of(ctx);
     return s.command_hits + s.command_misses;
 }
 
@@ -356,7 +357,7 @@ static void next_ones_are_prepared_meanwhile(void **state)
     for (int i = 0; i < TICKETS; i++) {
         assert_int_equal(gx_wait(ticket[i], UINT64_MAX, NULL), GX_OK);
         assert_memory_equal(out[i], sum, BYTES);
-        gx_ticket_free(&ticket[i]);
+        gx_ticket_destroy(&ticket[i]);
     }
     close_rig(&rig);
 }
@@ -416,7 +417,7 @@ static void from_device_to_device(void **state)
         assert_int_equal(reports[i].reason, GX_REASON_RESIDENT);
         assert_string_equal(reports[i].device, r.names[i / 2 % r.count]);
     }
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close_residents(&r);
     close_rig(&rig);
 }
@@ -443,7 +444,7 @@ static void failure_on_the_way(void **state)
     assert_int_equal(x[2][0], GUARD);
     assert_int_equal(strncmp(rig.gate.last, "job 1: ", 7), 0);
     assert_int_equal(stats_of(rig.ctx).jobs_failed, 2);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close_residents(&r);
     close_rig(&rig);
 }
@@ -460,7 +461,7 @@ static void cancel_one_of_three(void **state)
     open_rig(&rig, 0);
     memset(out, GUARD, sizeof out);
     gx_ticket *stop = stop_worker(&rig, "cpu");
-    for (int victim = 0; victim < 3; victim++) { /* first, middle, last of the lane */
+    for (int victim = 0; victim < 3; victim++) { /* first, middle, last */
         for (int i = 0; i < 3; i++) {
             gx_job job = add_job(out[i]);
             memset(out[i], GUARD, BYTES);
@@ -482,7 +483,7 @@ static void cancel_one_of_three(void **state)
                 assert_memory_equal(out[i], sum, BYTES);
             if (i == victim)
                 assert_string_equal(report.message, gx_status_message(GX_ERR_CANCELLED));
-            gx_ticket_free(&ticket[i]);
+            gx_ticket_destroy(&ticket[i]);
         }
         assert_int_equal(stats_of(rig.ctx).tickets_cancelled, victim + 1);
         stop = victim < 2 ? stop_worker(&rig, "cpu") : NULL;
@@ -512,7 +513,7 @@ static void cancel_between_devices(void **state)
     assert_int_equal(reports[1].status, GX_ERR_CANCELLED);
     assert_memory_equal(x[0], sum, BYTES);
     assert_int_equal(x[1][0], GUARD);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     finish_stop(&rig, &stop);
     close_residents(&r);
     close_rig(&rig);
@@ -535,7 +536,7 @@ static void cancel_while_it_runs(void **state)
     uint64_t before = commands(rig.ctx);
     for (int i = 0; i < JOBS; i++)
         jobs[i] = add_job(out[i]);
-    gx_run_opts opts = {.device = vulkan, .mode = GX_MODE_SEQUENTIAL};
+    gx_run_params opts = {.device = vulkan, .mode = GX_MODE_SEQUENTIAL};
     assert_int_equal(gx_submit(rig.ctx, jobs, JOBS, &opts, &ticket), GX_OK);
     await_commands(rig.ctx, before + 2);
     gx_cancel(ticket);
@@ -549,7 +550,7 @@ static void cancel_while_it_runs(void **state)
         else
             assert_int_equal(out[i][0], GUARD);
     }
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close_rig(&rig);
 }
 
@@ -578,7 +579,7 @@ static void cancel_before_the_next_device(void **state)
     assert_int_equal(reports[1].status, GX_ERR_CANCELLED);
     assert_memory_equal(x[0], sum, BYTES);
     assert_int_equal(x[1][0], GUARD);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close_residents(&r);
     close_rig(&rig);
 }
@@ -604,12 +605,12 @@ static void cancel_all(void **state)
     for (int i = 0; i < TICKETS; i++) {
         assert_int_equal(gx_poll(ticket[i]), GX_ERR_CANCELLED);
         assert_int_equal(out[i][0], GUARD);
-        gx_ticket_free(&ticket[i]);
+        gx_ticket_destroy(&ticket[i]);
     }
     gx_job job = add_job(out[0]); /* later tickets are not affected */
     ticket[0] = submit(rig.ctx, &job, 1, "cpu");
     assert_int_equal(gx_wait(ticket[0], UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&ticket[0]);
+    gx_ticket_destroy(&ticket[0]);
     close_rig(&rig);
 }
 
@@ -640,7 +641,7 @@ static void devices_count_tickets(void **state)
             const gx_job jobs[3] = {add_job(out[0]), add_job(out[1]), add_job(out[2])};
             gx_ticket *ticket = submit(rig.ctx, jobs, 3, names[d]);
             assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
-            gx_ticket_free(&ticket);
+            gx_ticket_destroy(&ticket);
             gx_device_statistics done = done_by(rig.ctx, names[d]);
             assert_int_equal(done.jobs, 3 * round);
             assert_int_equal(done.elements, 3 * round * N);
@@ -654,7 +655,7 @@ static void devices_count_tickets(void **state)
     const gx_job job = add_job(out);
     gx_ticket *ticket = submit(rig.ctx, &job, 1, NULL);
     assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     assert_int_equal(done_by(rig.ctx, "cpu").jobs, 1);
     close_rig(&rig);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ticket queue: its bound, fairness between submitters, failing devices, closing with work in
+ * The ticket queue: its bound, the order of tickets, failing devices, closing with work in
  * flight, and memory.
  */
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ struct submitter {
 static void *submit_one(void *user)
 {
     struct submitter *s = user;
-    gx_run_opts opts = {.device = "cpu"};
+    gx_run_params opts = {.device = "cpu"};
     atomic_store(&s->id, gettid());
     s->status = gx_submit(s->ctx, s->jobs, s->count, &opts, &s->ticket);
     atomic_store(&s->returned, 1);
@@ -50,7 +50,7 @@ static void end_submitter(struct submitter *s)
     assert_int_equal(pthread_join(s->thread, NULL), 0);
     assert_int_equal(s->status, GX_OK);
     assert_int_equal(gx_wait(s->ticket, UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&s->ticket);
+    gx_ticket_destroy(&s->ticket);
 }
 
 static void full_queue(void **state)
@@ -82,8 +82,8 @@ static void full_queue(void **state)
     finish_stop(&rig, &stop);
     end_submitter(&large);
     assert_int_equal(gx_wait(third.ticket, UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&third.ticket);
-    gx_ticket_free(&second);
+    gx_ticket_destroy(&third.ticket);
+    gx_ticket_destroy(&second);
     for (int i = 1; i < 7; i++)
         assert_memory_equal(out[i], sum, BYTES);
     close_rig(&rig);
@@ -135,7 +135,7 @@ static void more_than_fits(void **state)
         for (int i = 0; i < TICKETS; i++) {
             assert_int_equal(gx_wait(ticket[i], UINT64_MAX, NULL), GX_OK);
             assert_memory_equal(out[i][i % 2], sum, BYTES);
-            gx_ticket_free(&ticket[i]);
+            gx_ticket_destroy(&ticket[i]);
         }
         close_rig(&rig);
     }
@@ -168,44 +168,50 @@ static void bound_as_setting(void **state)
     close_rig(&rig);
 }
 
-/* ---- turns ---- */
+/* ---- order ---- */
 
-/* One thread has a thousand tickets in the queue before another submits one. That one is served in
- * the next round: before the third of the thousand, which stops the worker. */
-static void take_turns(void **state)
+/* Tickets of several threads are served in the order in which they were submitted: the one of
+ * another thread after those before it, of which the last stops the worker, and before those after
+ * it, of which the first does. */
+static void served_in_order(void **state)
 {
     (void)state;
-    enum { TICKETS = 1000 };
+    enum { TICKETS = 1000, BEFORE = 900 };
     struct rig rig;
     static unsigned char out[TICKETS][N * 32];
     static gx_ticket *ticket[TICKETS];
     unsigned char other[N * 32];
     open_rig(&rig, 0);
     gx_ticket *stop = stop_worker(&rig, "cpu");
-    for (int i = 0; i < TICKETS; i++) {
-        gx_job job = add_job(out[i]);
-        if (i == 2)
-            job.a = gx_host(bad);
-        ticket[i] = submit(rig.ctx, &job, 1, "cpu");
-    }
     gx_job job = add_job(other);
-    struct submitter late = {.ctx = rig.ctx, .jobs = &job, .count = 1};
-    start_submitter(&late);
-    assert_int_equal(pthread_join(late.thread, NULL), 0);
+    struct submitter between = {.ctx = rig.ctx, .jobs = &job, .count = 1};
+    for (int i = 0; i < TICKETS; i++) {
+        gx_job own = add_job(out[i]);
+        if (i == BEFORE - 1 || i == BEFORE)
+            own.a = gx_host(bad);
+        if (i == BEFORE) {
+            start_submitter(&between);
+            assert_int_equal(pthread_join(between.thread, NULL), 0);
+        }
+        ticket[i] = submit(rig.ctx, &own, 1, "cpu");
+    }
     open_gate(&rig.gate, 1);
     await_arrival(&rig.gate, 2);
-    assert_int_equal(gx_poll(late.ticket), GX_OK);
-    assert_memory_equal(other, sum, BYTES);
-    assert_int_equal(gx_poll(ticket[1]), GX_OK);
-    assert_int_equal(gx_poll(ticket[3]), GX_PENDING);
+    assert_int_equal(gx_poll(ticket[BEFORE - 2]), GX_OK);
+    assert_int_equal(gx_poll(between.ticket), GX_PENDING);
     open_gate(&rig.gate, 2);
+    await_arrival(&rig.gate, 3);
+    assert_int_equal(gx_poll(between.ticket), GX_OK);
+    assert_memory_equal(other, sum, BYTES);
+    assert_int_equal(gx_poll(ticket[BEFORE + 1]), GX_PENDING);
+    open_gate(&rig.gate, 3);
     for (int i = 0; i < TICKETS; i++) {
         assert_int_equal(gx_wait(ticket[i], UINT64_MAX, NULL),
-                         i == 2 ? GX_ERR_NOT_CANONICAL : GX_OK);
-        gx_ticket_free(&ticket[i]);
+                         i == BEFORE - 1 || i == BEFORE ? GX_ERR_NOT_CANONICAL : GX_OK);
+        gx_ticket_destroy(&ticket[i]);
     }
-    gx_ticket_free(&late.ticket);
-    gx_ticket_free(&stop);
+    gx_ticket_destroy(&between.ticket);
+    gx_ticket_destroy(&stop);
     close_rig(&rig);
 }
 
@@ -220,7 +226,7 @@ struct call {
 static void *run_one(void *user)
 {
     struct call *call = user;
-    gx_run_opts opts = {.device = vulkan};
+    gx_run_params opts = {.device = vulkan};
     call->status = gx_run(call->ctx, &call->job, 1, &opts, NULL);
     atomic_store(&call->returned, 1);
     return NULL;
@@ -265,8 +271,8 @@ static void calls_do_not_starve(void **state)
     assert_int_equal(call.status, GX_OK);
     assert_int_equal(returned, 1);
     for (int i = 0; i < TICKETS; i++)
-        gx_ticket_free(&ticket[i]);
-    gx_ticket_free(&stop);
+        gx_ticket_destroy(&ticket[i]);
+    gx_ticket_destroy(&stop);
     assert_int_equal(gxt_run(rig.ctx, &call.job, vulkan, NULL), GX_OK); /* everything is returned */
     free(x);
     close_rig(&rig);
@@ -287,7 +293,7 @@ static int break_at(const char *what, unsigned at, const char *device)
     snprintf(name, sizeof name, "fault:%s@%u:%s", what, at, device);
     open_rig(&rig, 0);
     memset(out, GUARD, sizeof out);
-    gx_run_opts opts = {.device = name, .mode = (gx_mode)(at % 4)};
+    gx_run_params opts = {.device = name, .mode = (gx_mode)(at % 4)};
     for (int i = 0; i < BREAK_TICKETS; i++) {
         gx_job jobs[BREAK_JOBS];
         for (int k = 0; k < BREAK_JOBS; k++)
@@ -313,12 +319,12 @@ static int break_at(const char *what, unsigned at, const char *device)
                 first = r[k].status;
         }
         assert_int_equal(first, s);
-        gx_ticket_free(&ticket[i]);
+        gx_ticket_destroy(&ticket[i]);
     }
     gx_job job = add_job(out[0][0]); /* the context stays usable */
     ticket[0] = submit(rig.ctx, &job, 1, "cpu");
     assert_int_equal(gx_wait(ticket[0], UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&ticket[0]);
+    gx_ticket_destroy(&ticket[0]);
     close_rig(&rig);
     return whole;
 }
@@ -350,7 +356,7 @@ static void lost_devices_are_let_go(void **state)
     size_t live = 0;
     int lost = 0;
     gx_buf *buf;
-    gx_run_opts opts = {.device = "fault:lose@9:cpu"};
+    gx_run_params opts = {.device = "fault:lose@9:cpu"};
     open_rig(&rig, 0);
     assert_int_equal(gx_buf_create(rig.ctx, "ref", BYTES, 0, &buf), GX_OK);
     for (int i = 0; i < ROUNDS; i++) {
@@ -358,7 +364,7 @@ static void lost_devices_are_let_go(void **state)
         gx_ticket *ticket = NULL;
         if (gx_submit(rig.ctx, jobs, 2, &opts, &ticket) == GX_OK)
             lost += gx_wait(ticket, UINT64_MAX, NULL) == GX_ERR_DEVICE_LOST;
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         jobs[1].a = gx_dev(buf, 0);
         assert_int_not_equal(gx_submit(rig.ctx, jobs, 2, &opts, &ticket), GX_OK);
         if (i == ROUNDS / 2)
@@ -395,7 +401,7 @@ static void close_in_flight(void **state)
             assert_int_equal(gx_wait(ticket[i], UINT64_MAX, &r), GX_OK);
             assert_string_equal(r.device, names[d]);
             assert_memory_equal(out[i], sum, BYTES);
-            gx_ticket_free(&ticket[i]);
+            gx_ticket_destroy(&ticket[i]);
         }
         close_rig(&rig);
     }
@@ -432,9 +438,9 @@ static void close_after_cancelling(void **state)
     for (int i = 0; i < TICKETS; i++) {
         assert_int_equal(gx_poll(ticket[i]), GX_ERR_CANCELLED);
         assert_int_equal(out[i][0], GUARD);
-        gx_ticket_free(&ticket[i]);
+        gx_ticket_destroy(&ticket[i]);
     }
-    gx_ticket_free(&stop);
+    gx_ticket_destroy(&stop);
     close_rig(&rig);
 }
 
@@ -452,7 +458,7 @@ static void rounds_of(struct rig *rig, const char *device, int rounds, int at_on
         }
         for (int i = 0; i < at_once; i++) {
             assert_int_equal(gx_wait(ticket[i], UINT64_MAX, NULL), GX_OK);
-            gx_ticket_free(&ticket[i]);
+            gx_ticket_destroy(&ticket[i]);
         }
     }
 }
@@ -480,7 +486,7 @@ static void nothing_allocated_once_warm(void **state)
 static void *free_one(void *ticket)
 {
     gx_ticket *t = ticket;
-    gx_ticket_free(&t);
+    gx_ticket_destroy(&t);
     return NULL;
 }
 
@@ -528,12 +534,12 @@ static void out_of_memory(void **state)
             s = gx_wait(ticket, UINT64_MAX, NULL);
         assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY);
         whole = rig.heap.failed == 0;
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         gxt_heap_heal(&rig.heap);
         ticket = submit(rig.ctx, jobs, 2, NULL);
         assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
         assert_memory_equal(out[0], sum, BYTES);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         close_rig(&rig);
         assert_true(at < 1000);
     }
@@ -546,7 +552,7 @@ int main(void)
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test(more_than_fits),
         cmocka_unit_test(bound_as_setting),
-        cmocka_unit_test(take_turns),
+        cmocka_unit_test(served_in_order),
         cmocka_unit_test(calls_do_not_starve),
         cmocka_unit_test(broken_devices),
         cmocka_unit_test(lost_devices_are_let_go),

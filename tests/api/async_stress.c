@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "api/counters.h"
 #include "api/cases.h"
 #include "support/heap.h"
 
@@ -153,7 +154,7 @@ static void end_slot(struct worker *w, struct slot *slot)
     atomic_fetch_add(&w->stress->cancelled, s == GX_ERR_CANCELLED);
     atomic_fetch_add(&w->stress->cut, s == GX_ERR_CANCELLED && r[0].status == GX_OK);
     post(w, NULL);
-    gx_ticket_free(&slot->ticket);
+    gx_ticket_destroy(&slot->ticket);
 }
 
 static void begin_slot(struct worker *w, struct slot *slot)
@@ -162,7 +163,7 @@ static void begin_slot(struct worker *w, struct slot *slot)
     gx_job jobs[JOBS];
     gx_report r[JOBS] = {{.struct_size = sizeof *r}};
     uint64_t random = gxt_next(&w->seed);
-    gx_run_opts opts = {.device = s->device[random % 2], .mode = (gx_mode)(random / 2 % 4)};
+    gx_run_params opts = {.device = s->device[random % 2], .mode = (gx_mode)(random / 2 % 4)};
     fill_slot(w, slot, jobs);
     if (s->runs && random / 16 % (unsigned)s->runs == 0) {
         check(w, slot, gx_run(s->ctx, jobs, slot->count, &opts, r), r);
@@ -238,8 +239,8 @@ static void run_stress(struct stress *s, gx_config *config)
             free(workers[i].slots[k / JOBS].out[k % JOBS]);
     }
     free(workers);
-    gx_statistics stats = {.struct_size = sizeof stats};
-    gx_stats(s->ctx, &stats);
+    struct gx_statistics stats = {0};
+    gx__stats(s->ctx, &stats);
     print_message("%u tickets done, %u cancelled (%u of them in part), %llu jobs done\n", s->done,
                   s->cancelled, s->cut, (unsigned long long)jobs_done);
     assert_int_equal(wrong, 0);

@@ -180,8 +180,8 @@ static void of_another_context(gx_ctx *ctx, const char *device)
     gx_ctx *other = open_watched();
     gx_buf *ours = filled(ctx, device, data, sizeof data);
     gx_buf *theirs = filled(other, device, data, sizeof data);
-    const gx_run_opts named = {.device = device}, routed = {.policy = GX_POLICY_THROUGHPUT};
-    const gx_run_opts *const ways[] = {NULL, &named, &routed};
+    const gx_run_params named = {.device = device}, routed = {.policy = GX_POLICY_THROUGHPUT};
+    const gx_run_params *const ways[] = {NULL, &named, &routed};
     for (size_t way = 0; way < GXT_COUNT(ways); way++)
         for (size_t i = 0; i < GXT_COUNT(names); i++) {
             gx_ticket *ticket = NULL;
@@ -322,7 +322,7 @@ static void mixed_job(gx_ctx *ctx, const char *device, gx_op op, gx_field field,
     }
     oracle_run(op, field, N, want, in[0], in[1], in[2], 0);
     gx_report r = {.struct_size = sizeof r};
-    gx_run_opts opts = {.device = in_buffer ? NULL : device, .path = path};
+    gx_run_params opts = {.device = in_buffer ? NULL : device, .path = path};
     assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
     /* Buffers of "cpu" are plain memory: a GPU that is chosen by itself may be faster. */
     int moved = !strcmp(device, "cpu") && in_buffer && r.reason != GX_REASON_RESIDENT &&
@@ -384,7 +384,7 @@ static void chains(gx_ctx *ctx, const char *device)
     jobs[0].b = b;
     jobs[0].out = jobs[1].a = jobs[1].out = jobs[2].a = x;
     jobs[2].out = gx_dev(buf, 3 * (size_t)PART);
-    gx_run_opts here = {.device = device}; /* a GPU may be faster for work on buffers of "cpu" */
+    gx_run_params here = {.device = device}; /* a GPU may be faster for work on buffers of "cpu" */
     assert_int_equal(gx_run(ctx, jobs, 3, &here, r), GX_OK);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(r[i].path, GX_PATH_DIRECT);
@@ -428,7 +428,7 @@ static void written_beside_jobs(gx_ctx *ctx, const char *device)
         oracle_run(GX_MUL, field, N, want, want, in[1], NULL, 0);
         assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
         expect(buf, at, other, bytes);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
     }
     expect(buf, PART, want, PART);
     expect(buf, 0, in[1], PART);

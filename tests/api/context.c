@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "api/context.h"
 #include "base/abi.h"
 #include "support/harness.h"
 #include "support/heap.h"
@@ -109,7 +110,6 @@ static void values_have_names(void **state)
     check_names(gx_reason_name, 0,
                 NAMES("none", "asked", "only", "resident", "small", "fastest", "split", "default",
                       "explored", "fallback"));
-    check_names(gx_residency_name, 1, NAMES("host", "registered", "device"));
     check_names(gx_health_name, 0, NAMES("unused", "good", "resting", "quarantined"));
     check_names(
         gx_point_form_name, 1,
@@ -280,7 +280,26 @@ static void sizes_and_modes_from_text(void **state)
                  {"16777216T", 0},
                  {"M", 0},
                  {"", 0},
-                 {"1k", 0},
+                 {"1k", 1024},
+                 {"2^20", 1u << 20},
+                 {"3^4", 81},
+                 {"1^99999999999", 1},
+                 {"7^0", 1},
+                 {"2^63", 1ull << 63},
+                 {"2^64", 0},
+                 {"1e6", 1000000},
+                 {"15E1", 150},
+                 {"1e19", 10000000000000000000ull},
+                 {"1e20", 0},
+                 {"18446744073709551615", UINT64_MAX},
+                 {"18446744073709551616", 0},
+                 {"2^", 0},
+                 {"^2", 0},
+                 {"1e", 0},
+                 {"1e-3", 0},
+                 {"2^3K", 0},
+                 {"2^18446744073709551616", 0},
+                 {"0x10", 0},
                  {"-1", 0},
                  {"1 M", 0},
                  {"1MM", 0},
@@ -300,7 +319,11 @@ static void sizes_and_modes_from_text(void **state)
     assert_int_equal(gx_config_set(&config, "mode", "fast", err, sizeof err), GX_ERR_INVALID);
     assert_non_null(strstr(err, "pipelined"));
     gx_ctx *ctx = NULL;
-    assert_int_equal(gx_open(&(gx_config){.mode = "fast"}, &ctx), GX_ERR_INVALID);
+    assert_int_equal(config.mode, GX_MODE_PIPELINED);
+    assert_int_equal(gx_open(&(gx_config){.mode = GX_MODE_PIPELINED + 1}, &ctx), GX_ERR_INVALID);
+    assert_int_equal(gx_open(&(gx_config){.path = GX_PATH_DIRECT}, &ctx), GX_ERR_INVALID);
+    assert_int_equal(gx_open(&(gx_config){.policy = GX_POLICY_THROUGHPUT + 1}, &ctx),
+                     GX_ERR_INVALID);
     assert_int_equal(setenv("GPU_STREAM_CHUNK_ELEMS", "many", 1), 0);
     assert_int_equal(gx_open(NULL, &ctx), GX_ERR_INVALID);
     assert_int_equal(setenv("GPU_STREAM_CHUNK_ELEMS", "4096", 1), 0);
@@ -349,7 +372,7 @@ static void bad_settings_are_refused(void **state)
 {
     (void)state;
     const char *bad[] = {"",    " ",   "-1",   "+1",      " 1",          "1 ",
-                         "abc", "1k",  "0x10", "1.0",     "1e3",         "99999999999999999999",
+                         "abc", "1kB", "0x10", "1.0",     "1e",          "99999999999999999999",
                          "１",  "1\n", "--",   "1,2,3,4", "\xff\xfe\x31"};
     for (size_t i = 0; i < GXT_COUNT(bad); i++) {
         expect_bad_setting("threads", bad[i]);
@@ -399,7 +422,7 @@ static void run_big(gx_ctx *ctx, size_t n, gx_report *report)
     uint32_t *a = calloc(n, sizeof *a), *out = calloc(n, sizeof *out);
     assert_true(a && out);
     gx_job job = gxt_job(GX_ADD, GX_U32, n, a, a, NULL, out);
-    job.flags = GX_JOB_TRUSTED;
+    job.flags = GX_JOB_UNCHECKED;
     gx_status status = gx_run(ctx, &job, 1, NULL, report);
     free(a);
     free(out);
@@ -429,7 +452,8 @@ static void device_from_the_environment(void **state)
     assert_string_equal(r.device, "cpu");
     assert_int_equal(r.reason, GX_REASON_ASKED);
     setenv("GPUEXEC_DEVICE", "nope", 1);
-    assert_int_equal(with_config(NULL, 10).status, GX_ERR_NO_DEVICE);
+    gx_ctx *ctx = NULL;
+    assert_int_equal(gx_open(NULL, &ctx), GX_ERR_NO_DEVICE);
     assert_int_equal(with_config(&(gx_config){.device = "cpu"}, 10).status, GX_OK);
     setenv("GPUEXEC_DEVICE", "", 1);
     assert_string_equal(with_config(NULL, 10).device, "cpu");
@@ -568,6 +592,37 @@ static void bad_configs_are_refused(void **state)
     gxt_heap_end(&heap);
 }
 
+static void count_complaints(void *user, gx_log_level level, const char *message)
+{
+    *(int *)user += level < GX_LOG_INFO && strstr(message, "'xxxxxxxxxxxxxxxxxxxx");
+}
+
+/* A name of a list may be longer than those that devices are listed with, because a UUID is. It is
+ * looked for as it is. */
+static void long_names_in_a_list(void **state)
+{
+    (void)state;
+    enum { LONGEST = 255 };
+    char list[LONGEST + 32], *name = list + snprintf(list, sizeof list, "ref, ");
+    char err[200];
+    static const size_t lengths[] = {40, 46, 47, 48, 49, 100, 159, 160, LONGEST, LONGEST + 1};
+    for (size_t i = 0; i < GXT_COUNT(lengths); i++) {
+        const size_t length = lengths[i];
+        int complaints = 0;
+        gx_config config = {.device = list, .log = count_complaints, .log_user = &complaints};
+        gx_config set = {0};
+        const gx_status want = length > LONGEST ? GX_ERR_INVALID : GX_OK;
+        gx_ctx *ctx = NULL;
+        memset(name, 'x', length);
+        strcpy(name + length, " ,ref");
+        assert_int_equal(gx_config_set(&set, "device", list, err, sizeof err), want);
+        assert_int_equal(gx_open(&config, &ctx), want == GX_OK ? GX_ERR_NO_DEVICE : want);
+        assert_null(ctx);
+        assert_int_equal(complaints, 1);
+    }
+    assert_non_null(strstr(err, "256 characters"));
+}
+
 static void wrong_struct_sizes_are_refused(void **state)
 {
     (void)state;
@@ -624,14 +679,72 @@ static void cpumasks_that_are_taken(void **state)
         assert_int_equal(with_config(&(gx_config){.cpumask = masks[i]}, 100).status, GX_OK);
 }
 
+static void missing_devices_are_found_at_open(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"nope", "vulkan:99", "cpu,nope", "nope, cpu", "cup"};
+    for (size_t i = 0; i < GXT_COUNT(lists); i++) {
+        gx_ctx *ctx = (gx_ctx *)&lists;
+        const char *missing = strstr(lists[i], "nope") ? "nope" : lists[i];
+        assert_int_equal(gx_open(&(gx_config){.device = lists[i]}, &ctx), GX_ERR_NO_DEVICE);
+        assert_null(ctx);
+        if (missing[0] != 'v') { /* without a loader there is more to say than the list */
+            assert_non_null(strstr(gx_last_message(), missing));
+            assert_non_null(strstr(gx_last_message(), "only cpu, ref"));
+        }
+    }
+}
+
+static bool is_any_open(const gx_ctx *ctx)
+{
+    bool open = false;
+    for (size_t i = 0; i < ctx->router.slots.count; i++)
+        open |= ctx->router.slots.slot[i]->engine != NULL;
+    return open;
+}
+
+/* Without a name no driver is asked for its devices, either. */
 static void open_opens_no_device(void **state)
 {
     (void)state;
-    gx_config config = {.device = "nope"};
-    gx_ctx *ctx = gxt_open(&config);
-    gx_report r = {.struct_size = sizeof r};
-    run_big(ctx, 10, &r);
-    assert_int_equal(r.status, GX_ERR_NO_DEVICE);
+    gx_ctx *ctx = gxt_open(NULL);
+    assert_int_equal(ctx->router.slots.count, 0);
+    assert_true(!ctx->instance.vulkan && !ctx->instance.cuda && !ctx->instance.webgpu);
+    gx_close(&ctx);
+    ctx = gxt_open(&(gx_config){.device = "cpu,ref"});
+    assert_int_equal(ctx->router.slots.count, 2);
+    assert_false(is_any_open(ctx));
+    gx_close(&ctx);
+}
+
+static void list_is_empty(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = NULL;
+    assert_int_equal(gx_open(&(gx_config){.device = ""}, &ctx), GX_ERR_INVALID);
+    assert_int_equal(gx_open(&(gx_config){.device = " , "}, &ctx), GX_ERR_INVALID);
+    assert_non_null(strstr(gx_last_message(), "names no device"));
+}
+
+/* "gpu" is the first device that is a GPU and eligible without being named. */
+static void any_gpu(void **state)
+{
+    (void)state;
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
+    size_t count = GXT_COUNT(infos), i = 0;
+    gx_ctx *ctx = gxt_open(NULL);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    gx_close(&ctx);
+    while (i < count && (!infos[i].automatic || infos[i].kind == GX_DEVICE_CPU))
+        i++;
+    gx_status s = gx_open(&(gx_config){.device = "gpu"}, &ctx);
+    if (i < count) {
+        assert_int_equal(s, GX_OK);
+        assert_string_equal(ctx->instance.config.device, infos[i].name);
+    } else {
+        assert_int_equal(s, GX_ERR_NO_DEVICE);
+        assert_non_null(strstr(gx_last_message(), "there is no GPU here to choose, only cpu, ref"));
+    }
     gx_close(&ctx);
 }
 
@@ -756,8 +869,6 @@ static void the_environment_can_be_ignored(void **state)
     assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK); /* "?" is not a device */
     assert_int_equal(sum, 2);
     gx_close(&ctx);
-    config.reserved = 1;
-    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
     gxt_clear_environment();
     unsetenv("GPU_STREAM_CHUNK_ELEMS");
 }
@@ -786,11 +897,15 @@ int main(void)
         cmocka_unit_test_setup(explicit_settings_hide_a_bad_environment, start),
         cmocka_unit_test_setup(open_and_close, start),
         cmocka_unit_test_setup(bad_configs_are_refused, start),
+        cmocka_unit_test_setup(long_names_in_a_list, start),
         cmocka_unit_test_setup(wrong_struct_sizes_are_refused, start),
         cmocka_unit_test_setup(strings_are_copied, start),
         cmocka_unit_test_setup(the_environment_may_change_after_open, start),
         cmocka_unit_test_setup(cpumasks_that_are_taken, start),
+        cmocka_unit_test_setup(missing_devices_are_found_at_open, start),
+        cmocka_unit_test_setup(list_is_empty, start),
         cmocka_unit_test_setup(open_opens_no_device, start),
+        cmocka_unit_test_setup(any_gpu, start),
         cmocka_unit_test_setup(devices_are_listed, start),
         cmocka_unit_test_setup(no_more_devices_are_written_than_there_is_room, start),
         cmocka_unit_test_setup(devices_with_bad_arguments, start),

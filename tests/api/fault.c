@@ -24,10 +24,10 @@ struct step {
 static const struct step steps[] = {{GX_ADD, -1, 0},
                                     {GX_MUL, 0, 0},
                                     {GX_DIV, 1, 0},
-                                    {GX_INV, -1, GX_JOB_TRUSTED},
+                                    {GX_INV, -1, GX_JOB_UNCHECKED},
                                     {GX_MUL_ADD, 2, 0},
                                     {GX_INV, 0, 0},
-                                    {GX_NEG, 0, GX_JOB_TRUSTED},
+                                    {GX_NEG, 0, GX_JOB_UNCHECKED},
                                     {GX_TO_MONT, -1, 0},
                                     {GX_SUM, -1, 0},
                                     {GX_DOT, -1, 0}};
@@ -41,6 +41,7 @@ static int prepare(void **state)
     (void)state;
     struct oracle_rng rng = {6};
     gxt_clear_environment();
+    gxt_enter_machines();
     for (int w = 0; w < 3; w++)
         oracle_fill(field, &rng, in[w], N);
     memset(want, GUARD, sizeof want); /* behind the result of a sum */
@@ -239,7 +240,7 @@ static void a_lost_device_stops_the_call(void **state)
     gx_job jobs[3];
     for (int i = 0; i < 3; i++)
         jobs[i] = gxt_job(GX_ADD, GX_U32, 8, x, x, NULL, out[i]);
-    gx_run_opts opts = {.device = "fault:lose@1:cpu"};
+    gx_run_params opts = {.device = "fault:lose@1:cpu"};
     gx_report r[3] = {{.struct_size = sizeof *r}};
     for (int again = 0; again < 3; again++) {
         assert_int_equal(gx_run(ctx, jobs, 3, &opts, r), GX_ERR_DEVICE_LOST);
@@ -305,6 +306,31 @@ static void every_result_is_corrupted_in_turn(void **state)
     sweep_corruption(0);
     sweep_corruption(9);
     sweep_corruption(40);
+}
+
+/* The result is 0, and what lies behind it in the same memory is as it was. */
+static void zeros_end_with_the_result(void **state)
+{
+    (void)state;
+    static const char device[] = "fault:zero@1:sim:desktop";
+    static const gx_op ops[] = {GX_ADD, GX_SUM};
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_buf *buf = NULL;
+    assert_int_equal(gx_buf_create(ctx, device, 2 * BYTES, 0, &buf), GX_OK);
+    for (size_t i = 0; i < GXT_COUNT(ops); i++) {
+        unsigned char memory[2 * BYTES], expected[2 * BYTES];
+        const size_t bytes = ops[i] == GX_SUM ? ELEMENT : BYTES;
+        gx_job job = gxt_job(ops[i], field, N, in[0], ops[i] == GX_ADD ? in[1] : NULL, NULL, NULL);
+        job.out = gx_dev(buf, ELEMENT);
+        memset(expected, GUARD, sizeof expected);
+        assert_int_equal(gx_buf_write(buf, 0, expected, sizeof expected), GX_OK);
+        memset(expected + ELEMENT, 0, bytes);
+        assert_int_equal(gxt_run(ctx, &job, device, NULL), GX_OK);
+        assert_int_equal(gx_buf_read(buf, 0, memory, sizeof memory), GX_OK);
+        assert_memory_equal(memory, expected, sizeof memory);
+    }
+    gx_buf_destroy(&buf);
+    gx_close(&ctx);
 }
 
 /* ---- one within the other ---- */
@@ -421,6 +447,7 @@ int main(void)
         cmocka_unit_test(lost_a_hundred_times),
         cmocka_unit_test(a_lost_device_stops_the_call),
         cmocka_unit_test(every_result_is_corrupted_in_turn),
+        cmocka_unit_test(zeros_end_with_the_result),
         cmocka_unit_test(faults_nest),
         cmocka_unit_test(nested_loss),
         cmocka_unit_test(malformed_names),

@@ -45,7 +45,7 @@ static void null_is_refused(void **state)
     gx_ctx *other;
     gx_buf *buf;
     gx_ticket *ticket;
-    gx_statistics stats = {0};
+    uint64_t value = 1;
     gx_config config = {0};
     gx_job job = {0};
     size_t size = 0;
@@ -56,12 +56,14 @@ static void null_is_refused(void **state)
     expect(gx_config_set(&config, "device", NULL, NULL, 100), GX_ERR_INVALID, "NULL");
     expect(gx_devices(NULL, NULL, &size), GX_ERR_INVALID, "gx_devices: ctx");
     expect(gx_devices(ctx, NULL, NULL), GX_ERR_INVALID, "gx_devices: ctx and count");
-    expect(gx_model(NULL, NULL, &size), GX_ERR_INVALID, "gx_model");
-    expect(gx_model(ctx, NULL, NULL), GX_ERR_INVALID, "gx_model");
+    expect(gx_model_json(NULL, NULL, &size), GX_ERR_INVALID, "gx_model_json");
+    expect(gx_model_json(ctx, NULL, NULL), GX_ERR_INVALID, "gx_model_json");
     expect(gx_device_stats(NULL, NULL, &size), GX_ERR_INVALID, "gx_device_stats");
     expect(gx_device_stats(ctx, NULL, NULL), GX_ERR_INVALID, "gx_device_stats");
-    expect(gx_stats(NULL, &stats), GX_ERR_INVALID, "gx_stats");
-    expect(gx_stats(ctx, NULL), GX_ERR_INVALID, "gx_stats");
+    expect(gx_counter(NULL, "elements", &value), GX_ERR_INVALID, "gx_counter: ctx");
+    expect(gx_counter(ctx, NULL, &value), GX_ERR_INVALID, "gx_counter: ctx, name");
+    expect(gx_counter(ctx, "elements", NULL), GX_ERR_INVALID, "gx_counter: ctx, name and value");
+    expect(gx_counter(ctx, "nosuch", &value), GX_ERR_INVALID, "no counter 'nosuch'");
     expect(gx_metrics_prometheus(NULL, NULL, &size), GX_ERR_INVALID, "gx_metrics_prometheus");
     expect(gx_metrics_prometheus(ctx, NULL, NULL), GX_ERR_INVALID, "gx_metrics_prometheus");
     expect(gx_trace_start(NULL, "x"), GX_ERR_INVALID, "gx_trace_start");
@@ -91,7 +93,7 @@ static void null_is_refused(void **state)
     gx_buf_destroy(NULL);
     gx_cancel(NULL);
     gx_cancel_all(NULL);
-    gx_ticket_free(NULL);
+    gx_ticket_destroy(NULL);
     gx_close(NULL);
 }
 
@@ -104,7 +106,7 @@ static void calls_say_why_they_failed(void **state)
     char text[64], err[64];
     void *memory;
     gx_job job = {.op = GX_ADD, .field = 77};
-    expect(gx_open(&(gx_config){.mode = "fast"}, &other), GX_ERR_INVALID, "'fast' is not one of");
+    expect(gx_open(&(gx_config){.mode = 7}, &other), GX_ERR_INVALID, "mode 7");
     expect(gx_config_set(&(gx_config){0}, "threads", "no", err, sizeof err), GX_ERR_INVALID, "no");
     assert_non_null(strstr(err, "threads"));
     expect(gx_config_set(&(gx_config){0}, "treads", "1", NULL, 9), GX_ERR_INVALID, "treads");
@@ -133,17 +135,17 @@ static void calibration_looks_at_what_it_is_given(void **state)
     (void)state;
     const gx_op ops[] = {GX_ADD, 99}, nothing[] = {0}, with_params[] = {GX_COSETS};
     const gx_field fields[] = {(gx_field)-4};
-    expect(gx_calibrate(ctx, &(gx_calibration){.op_count = 2}), GX_ERR_INVALID, "ops is NULL");
-    expect(gx_calibrate(ctx, &(gx_calibration){.field_count = 2}), GX_ERR_INVALID,
+    expect(gx_calibrate(ctx, &(gx_calibrate_params){.op_count = 2}), GX_ERR_INVALID, "ops is NULL");
+    expect(gx_calibrate(ctx, &(gx_calibrate_params){.field_count = 2}), GX_ERR_INVALID,
            "fields is NULL");
-    expect(gx_calibrate(ctx, &(gx_calibration){.ops = ops, .op_count = 2}), GX_ERR_INVALID,
+    expect(gx_calibrate(ctx, &(gx_calibrate_params){.ops = ops, .op_count = 2}), GX_ERR_INVALID,
            "ops[1] is 99");
-    expect(gx_calibrate(ctx, &(gx_calibration){.ops = nothing, .op_count = 1}), GX_ERR_INVALID,
+    expect(gx_calibrate(ctx, &(gx_calibrate_params){.ops = nothing, .op_count = 1}), GX_ERR_INVALID,
            "ops[0] is 0");
-    expect(gx_calibrate(ctx, &(gx_calibration){.ops = with_params, .op_count = 1}), GX_ERR_INVALID,
-           "parameters");
-    expect(gx_calibrate(ctx, &(gx_calibration){.fields = fields, .field_count = 1}), GX_ERR_INVALID,
-           "fields[0] is 4294967292");
+    expect(gx_calibrate(ctx, &(gx_calibrate_params){.ops = with_params, .op_count = 1}),
+           GX_ERR_INVALID, "parameters");
+    expect(gx_calibrate(ctx, &(gx_calibrate_params){.fields = fields, .field_count = 1}),
+           GX_ERR_INVALID, "fields[0] is 4294967292");
 }
 
 /* The fate of submitted jobs is reported to whoever asks. */
@@ -154,12 +156,13 @@ static void tickets_say_why_they_failed(void **state)
     gxt_put_modulus(GX_BN254_FQ, bad);
     const gx_job job = gxt_job(GX_NEG, GX_BN254_FQ, 1, bad, NULL, NULL, out);
     gx_ticket *ticket;
+    uint64_t value;
     assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
     expect(gx_wait(ticket, UINT64_MAX, NULL), GX_ERR_NOT_CANONICAL,
            "job 0: element 0 of operand a");
-    gx_stats(NULL, NULL);
+    gx_counter(ctx, "elements", &value);
     expect(gx_poll(ticket), GX_ERR_NOT_CANONICAL, "job 0: element 0 of operand a");
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
 }
 
 static void *fail_elsewhere(void *user)
@@ -167,7 +170,7 @@ static void *fail_elsewhere(void *user)
     (void)user;
     const char *before = gx_last_message();
     assert_string_equal(before, "");
-    expect(gx_open(&(gx_config){.path = "elsewhere"}, &(gx_ctx *){NULL}), GX_ERR_INVALID,
+    expect(gx_open(&(gx_config){.cpumask = "elsewhere"}, &(gx_ctx *){NULL}), GX_ERR_INVALID,
            "elsewhere");
     return NULL;
 }
@@ -176,11 +179,11 @@ static void threads_have_their_own(void **state)
 {
     (void)state;
     pthread_t thread;
-    gx_statistics stats = {0};
-    expect(gx_open(&(gx_config){.mode = "here\n"}, &(gx_ctx *){NULL}), GX_ERR_INVALID, "here?");
+    uint64_t value;
+    expect(gx_open(&(gx_config){.cpumask = "here\n"}, &(gx_ctx *){NULL}), GX_ERR_INVALID, "here?");
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+    assert_int_equal(gx_counter(ctx, "elements", &value), GX_OK);
     assert_non_null(strstr(gx_last_message(), "here?")); /* successful calls do not change it */
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx_metrics_prometheus: every value equals that of gx_stats and gx_device_stats, the text follows
- * the format, and doc/metrics.md lists the same names.
+ * gx_metrics_prometheus: every value equals that of the counters and of gx_device_stats, the text
+ * follows the format, and doc/metrics.md lists the same names.
  */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 
 enum { ELEMENTS = 1000, LINE_MAX_BYTES = 512 };
@@ -63,10 +64,10 @@ static int tear_down(void **state)
 static void run_ticket(gx_ctx *ctx, const gx_job *job, const char *device)
 {
     gx_ticket *ticket;
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     assert_int_equal(gx_submit(ctx, job, 1, &opts, &ticket), GX_OK);
     assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
 }
 
 /* Four calls and two tickets; those that name it on the odd device. */
@@ -138,10 +139,10 @@ static void check_seconds(const char *text, const char *series, uint64_t ns)
 static void every_number_of_the_context(void **state)
 {
     (void)state;
-    gx_statistics s = {.struct_size = sizeof s};
+    struct gx_statistics s = {0};
     gx_ctx *ctx = used_context();
     char *text = metrics_of(ctx), series[80];
-    gx_stats(ctx, &s);
+    gx__stats(ctx, &s);
     assert_int_equal(s.jobs_done, 6);
     assert_int_equal(s.elements, 6 * ELEMENTS);
     assert_int_equal(s.jobs_failed, 1);
@@ -167,6 +168,9 @@ static void every_number_of_the_context(void **state)
     check(text, "gpuexec_command_requests_total{result=\"miss\"}", s.command_misses);
     check_seconds(text, "gpuexec_record_seconds_total", s.record_ns);
     check_seconds(text, "gpuexec_submit_seconds_total", s.submit_ns);
+    check_seconds(text, "gpuexec_open_seconds_total", s.open_ns);
+    check_seconds(text, "gpuexec_compile_seconds_total", s.compile_ns);
+    check_seconds(text, "gpuexec_tables_seconds_total", s.tables_ns);
     check(text, "gpuexec_tickets_submitted_total", s.tickets_submitted);
     check(text, "gpuexec_tickets_done_total", s.tickets_done);
     check(text, "gpuexec_tickets_cancelled_total", s.tickets_cancelled);
@@ -332,7 +336,7 @@ static void the_sum_is_what_reports_say(void **state)
     }
     assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
     assert_int_equal(gx_wait(ticket, UINT64_MAX, &report), GX_OK);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     total_ns += report.total_ns;
     queued_ns = report.queued_ns;
     char *text = metrics_of(ctx);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/known.h"
@@ -167,13 +168,13 @@ static gx_status make_points(gx_ctx *ctx, const char *device, bool from_buffer, 
 {
     gx_buf *buf = NULL;
     size_t bytes = POINTS * known.bytes;
-    gx_points_desc desc = {.struct_size = sizeof desc,
-                           .curve = curve,
-                           .form = GX_POINT_XY_MONT,
-                           .points = known.points,
-                           .count = POINTS,
-                           .check = GX_CHECK_SUBGROUP,
-                           .table_bytes = from_buffer ? 0 : TABLE};
+    gx_points_params desc = {.struct_size = sizeof desc,
+                             .curve = curve,
+                             .form = GX_POINT_XY_MONT,
+                             .points = known.points,
+                             .count = POINTS,
+                             .check = GX_CHECK_SUBGROUP,
+                             .table_bytes = from_buffer ? 0 : TABLE};
     gx_status s = GX_OK;
     *points = NULL;
     if (from_buffer) {
@@ -196,12 +197,12 @@ static gx_status make_points(gx_ctx *ctx, const char *device, bool from_buffer, 
 static gx_status multiply(gx_ctx *ctx)
 {
     unsigned char out[POINTS * ORACLE_POINT_BYTES];
-    gx_multiply_desc desc = {.struct_size = sizeof desc,
-                             .curve = curve,
-                             .scalars = known.t,
-                             .form = GX_POINT_XY_MONT,
-                             .count = POINTS,
-                             .out = out};
+    gx_multiply_params desc = {.struct_size = sizeof desc,
+                               .curve = curve,
+                               .scalars = known.t,
+                               .form = GX_POINT_XY_MONT,
+                               .count = POINTS,
+                               .out = out};
     gx_status s = gx_points_multiply(ctx, &desc);
     if (s == GX_OK)
         assert_memory_equal(out, known.points, POINTS * known.bytes);
@@ -352,8 +353,8 @@ static gx_ctx *open_watched(void)
 
 static void close_watched(gx_ctx *ctx)
 {
-    gx_statistics stats = {.struct_size = sizeof stats};
-    gx_stats(ctx, &stats);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     assert_int_equal(stats.validation_messages, 0);
     gx_close(&ctx);
     assert_int_equal(gxt_complaints(), 0);
@@ -433,7 +434,7 @@ static void cancel_on(const char *device, unsigned round)
     gx_ticket *tickets[TICKETS];
     gx_ctx *ctx = open_watched();
     gx_points *points = known_points(&known, ctx);
-    gx_run_opts opts = {.struct_size = sizeof opts, .device = device};
+    gx_run_params opts = {.struct_size = sizeof opts, .device = device};
     memset(out, GUARD, sizeof out);
     for (size_t t = 0; t < TICKETS; t++) {
         gx_job jobs[JOBS];
@@ -462,7 +463,7 @@ static void cancel_on(const char *device, unsigned round)
             for (size_t k = r[j].status == GX_OK ? out_bytes(j % 2) : 0; k < OUT; k++)
                 assert_int_equal(out[t][j][k], GUARD);
         }
-        gx_ticket_free(&tickets[t]);
+        gx_ticket_destroy(&tickets[t]);
     }
     gx_points_destroy(&points);
     close_watched(ctx);
@@ -487,10 +488,10 @@ static void cancelled(void **state)
 static unsigned taken_over(const char *what, unsigned at, const char *inner)
 {
     char list[120];
-    gx_statistics stats = {.struct_size = sizeof stats};
+    struct gx_statistics stats = {0};
     gxt_heap_start(&heap);
     gx_config config = {.device = list,
-                        .policy = at % 2 ? "throughput" : "gpu",
+                        .policy = at % 2 ? GX_POLICY_THROUGHPUT : GX_POLICY_GPU,
                         .sample_every = 1,
                         .threads = 1,
                         .cache_dir = "none",
@@ -501,7 +502,7 @@ static unsigned taken_over(const char *what, unsigned at, const char *inner)
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < STEPS; i++)
             expect_right(ctx, points, NULL, i);
-    gx_stats(ctx, &stats);
+    gx__stats(ctx, &stats);
     if (strcmp(what, "corrupt") == 0)
         assert_int_equal(stats.mismatches > 0, stats.fallbacks > 0);
     gx_points_destroy(&points);
@@ -539,8 +540,8 @@ static bool is_caught(const char *inner, unsigned at, const struct known *k, siz
 {
     char list[120];
     unsigned char xy[ORACLE_POINT_BYTES], got[ORACLE_POINT_BYTES];
-    gx_config config = {.device = list, .policy = "latency", .cache_dir = "none"};
-    gx_statistics stats = {.struct_size = sizeof stats};
+    gx_config config = {.device = list, .policy = GX_POLICY_LATENCY, .cache_dir = "none"};
+    struct gx_statistics stats = {0};
     struct oracle_rng rng = {at};
     unsigned char *random = gxt_alloc(k->count * KNOWN_SCALAR);
     snprintf(list, sizeof list, "fault:corrupt@%u:%s," TWO, at, inner);
@@ -556,7 +557,7 @@ static bool is_caught(const char *inner, unsigned at, const struct known *k, siz
     for (size_t i = 0; i < jobs && !stats.mismatches; i++) {
         assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_OK);
         assert_memory_equal(got, xy, k->bytes);
-        gx_stats(ctx, &stats);
+        gx__stats(ctx, &stats);
     }
     gx_points_destroy(&points);
     gx_close(&ctx);

@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "conformance/msm_targets.h"
 
 enum { COUNTS = 1025, FEW_COUNTS = 513, GUARD = 0x5c };
@@ -268,11 +269,11 @@ static void last_carries(void **state)
             msm_check_known(&targets[i], &k, &p, 1, scalars, want, "edges");
             if (targets[i].slow || (gxt_small() && !usual(c) && c != GX_BN254_G2))
                 continue;
-            gx_points_desc desc = {.struct_size = sizeof desc,
-                                   .curve = c,
-                                   .form = GX_POINT_XY_MONT,
-                                   .points = gx_curve_get_info(c)->generator,
-                                   .count = 1};
+            gx_points_params desc = {.struct_size = sizeof desc,
+                                     .curve = c,
+                                     .form = GX_POINT_XY_MONT,
+                                     .points = gx_curve_get_info(c)->generator,
+                                     .count = 1};
             gx_points *generator = NULL;
             assert_int_equal(gx_points_create(targets[i].ctx, &desc, &generator, NULL), GX_OK);
             p = params_of(0, 1);
@@ -392,12 +393,12 @@ static gx_points *points_in(gx_ctx *ctx, const struct known *k, gx_point_form fo
 {
     size_t each = gx_point_bytes(k->curve, form);
     unsigned char *encoded = gxt_alloc(k->count * each);
-    gx_points_desc desc = {.struct_size = sizeof desc,
-                           .curve = k->curve,
-                           .form = form,
-                           .points = encoded,
-                           .count = k->count,
-                           .check = GX_CHECK_SUBGROUP};
+    gx_points_params desc = {.struct_size = sizeof desc,
+                             .curve = k->curve,
+                             .form = form,
+                             .points = encoded,
+                             .count = k->count,
+                             .check = GX_CHECK_SUBGROUP};
     gx_points *made = NULL;
     for (size_t i = 0; i < k->count; i++)
         oracle_point_encode(k->curve, form, encoded + i * each, k->points + i * k->bytes);
@@ -491,11 +492,11 @@ static void forms_are_not_guessed(void **state)
         for (size_t i = 0; i < N; i++)
             oracle_point_encode(c, GX_POINT_XY_PLAIN, plain + i * k.bytes, k.points + i * k.bytes);
         for (int mont = 0; mont < 2; mont++) {
-            gx_points_desc desc = {.struct_size = sizeof desc,
-                                   .curve = c,
-                                   .form = mont ? GX_POINT_XY_MONT : GX_POINT_XY_PLAIN,
-                                   .points = mont ? plain : k.points,
-                                   .count = N};
+            gx_points_params desc = {.struct_size = sizeof desc,
+                                     .curve = c,
+                                     .form = mont ? GX_POINT_XY_MONT : GX_POINT_XY_PLAIN,
+                                     .points = mont ? plain : k.points,
+                                     .count = N};
             gx_points *made = NULL;
             uint64_t bad = 0;
             assert_int_equal(gx_points_create(msm_any(), &desc, &made, &bad), GX_ERR_INVALID);
@@ -631,12 +632,12 @@ static void check_within(size_t budget, const struct target *target, const struc
 {
     struct target t = *target;
     gx_config config = {.device_memory = budget, .cpumask = t.mask};
-    gx_statistics stats = {.struct_size = sizeof stats};
+    struct gx_statistics stats = {0};
     if (!gxt_small())
         gxt_watch(&config);
     t.ctx = gxt_open(&config);
     msm_check_known(&t, k, p, batch, scalars, want, "budget");
-    gx_stats(t.ctx, &stats);
+    gx__stats(t.ctx, &stats);
     if (stats.device_bytes_peak > budget)
         fail_msg("%s: %llu bytes of %zu", t.device, (unsigned long long)stats.device_bytes_peak,
                  budget);
@@ -725,11 +726,11 @@ static void cut_into_pieces(void **state)
         for (size_t m = 0; m < (is_gpu(&targets[i]) ? 1 : GXT_COUNT(limits)); m++) {
             struct target t = targets[i];
             gx_config config = {.dispatch_elems = limits[m], .cpumask = t.mask};
-            gx_statistics stats = {.struct_size = sizeof stats};
+            struct gx_statistics stats = {0};
             t.elems = limits[m];
             t.ctx = gxt_open(&config);
             msm_check_known(&t, &k, &p, BATCH, scalars, want, "pieces");
-            gx_stats(t.ctx, &stats);
+            gx__stats(t.ctx, &stats);
             uint64_t least = BATCH * ((N + limits[m] - 1) / limits[m]);
             if (t.slow && !is_reference(&t) && stats.dispatches < least)
                 fail_msg("%s: %llu dispatches of at most %llu points", t.device,
@@ -743,12 +744,12 @@ static void cut_into_pieces(void **state)
 
 static gx_points *points_with_tables(gx_ctx *ctx, const struct known *k, uint64_t bytes)
 {
-    gx_points_desc desc = {.struct_size = sizeof desc,
-                           .curve = k->curve,
-                           .form = GX_POINT_XY_MONT,
-                           .points = k->points,
-                           .count = k->count,
-                           .table_bytes = bytes};
+    gx_points_params desc = {.struct_size = sizeof desc,
+                             .curve = k->curve,
+                             .form = GX_POINT_XY_MONT,
+                             .points = k->points,
+                             .count = k->count,
+                             .table_bytes = bytes};
     gx_points *points = NULL;
     assert_int_equal(gx_points_create(ctx, &desc, &points, NULL), GX_OK);
     return points;
@@ -808,7 +809,7 @@ static uint64_t tables_within(uint64_t budget, const struct target *target, cons
 {
     struct target t = *target;
     gx_config config = {.device_memory = budget, .cpumask = t.mask};
-    gx_statistics stats = {.struct_size = sizeof stats};
+    struct gx_statistics stats = {0};
     if (!gxt_small())
         gxt_watch(&config);
     t.ctx = gxt_open(&config);
@@ -817,10 +818,10 @@ static uint64_t tables_within(uint64_t budget, const struct target *target, cons
     p.points = points;
     for (int round = 0; round < 2; round++)
         msm_check(&t, k->curve, &p, 1, scalars, want, "tables and budgets");
-    gx_stats(t.ctx, &stats);
+    gx__stats(t.ctx, &stats);
     uint64_t held = stats.device_bytes;
     gx_points_destroy(&points);
-    gx_stats(t.ctx, &stats);
+    gx__stats(t.ctx, &stats);
     assert_true(stats.device_bytes_peak <= budget);
     assert_int_equal(stats.validation_messages, 0);
     gx_close(&t.ctx);

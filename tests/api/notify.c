@@ -75,7 +75,7 @@ static void any_of_several(void **state)
         assert_true(index < 4 && index != 1);
         assert_int_equal(gx_poll(tickets[index]), GX_OK);
         seen |= 1u << index;
-        gx_ticket_free(&tickets[index]);
+        gx_ticket_destroy(&tickets[index]);
     }
     assert_int_equal(seen, 0xd);
     size_t index = 99;
@@ -96,7 +96,7 @@ static void any_gives_the_tickets_status(void **state)
     assert_int_equal(gx_wait_any(&ticket, 1, UINT64_MAX, &index), GX_ERR_NOT_CANONICAL);
     assert_int_equal(index, 0);
     assert_non_null(strstr(gx_last_message(), "element 0 of operand a"));
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
 }
 
 static void any_gives_up_in_time(void **state)
@@ -112,7 +112,7 @@ static void any_gives_up_in_time(void **state)
     assert_true(s == GX_OK ? index == 0 : s == GX_PENDING && index == 1);
     assert_int_equal(gx_wait_any(&tickets[AHEAD - 1], 1, UINT64_MAX, &index), GX_OK);
     for (size_t i = 0; i < AHEAD; i++)
-        gx_ticket_free(&tickets[i]);
+        gx_ticket_destroy(&tickets[i]);
 }
 
 static void any_is_of_one_context(void **state)
@@ -123,11 +123,11 @@ static void any_is_of_one_context(void **state)
     size_t index;
     assert_int_equal(gx_wait_any(tickets, 2, UINT64_MAX, &index), GX_ERR_INVALID);
     assert_non_null(strstr(gx_last_message(), "another context"));
-    gx_ticket_free(&tickets[0]);
+    gx_ticket_destroy(&tickets[0]);
     gx_close(&other);
     assert_int_equal(gx_wait_any(tickets, 2, UINT64_MAX, &index), GX_OK); /* it outlives it */
     assert_int_equal(index, 1);
-    gx_ticket_free(&tickets[1]);
+    gx_ticket_destroy(&tickets[1]);
 }
 
 /* ---- a function ---- */
@@ -178,7 +178,7 @@ static void an_event_loop_is_woken(void **state)
     }
     for (size_t i = 0; i < AHEAD; i++) {
         await_event(&told[i]);
-        gx_ticket_free(&tickets[i]); /* waits until the callback has returned */
+        gx_ticket_destroy(&tickets[i]); /* waits until the callback has returned */
         assert_int_equal(told[i].calls, 1);
         assert_int_equal(told[i].status, GX_OK);
         assert_non_null(told[i].ticket);
@@ -197,7 +197,7 @@ static void a_ticket_that_is_done_tells_at_once(void **state)
     assert_int_equal(told.status, GX_OK);
     assert_true(pthread_equal(told.thread, pthread_self()));
     assert_int_equal(gx_notify(ticket, on_done, &told), GX_ERR_INVALID);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     close(told.event);
 }
 
@@ -222,7 +222,7 @@ static void cancelled_tickets_tell(void **state)
         for (size_t i = 0; i < TICKETS; i++) {
             gx_status s = gx_wait(tickets[i], UINT64_MAX, NULL);
             assert_true(s == GX_OK || s == GX_ERR_CANCELLED);
-            gx_ticket_free(&tickets[i]);
+            gx_ticket_destroy(&tickets[i]);
             assert_int_equal(told[i].calls, 1);
             assert_int_equal(told[i].status, s);
         }
@@ -247,7 +247,7 @@ static void closing_tells_first(void **state)
     gx_close(&other);
     for (size_t i = 0; i < AHEAD; i++) {
         assert_int_equal(told[i].calls, 1);
-        gx_ticket_free(&tickets[i]);
+        gx_ticket_destroy(&tickets[i]);
     }
     close(event);
 }
@@ -273,7 +273,7 @@ static void *race(void *user)
         bool fine = gx_submit(ctx, &job, 1, NULL, &ticket) == GX_OK &&
                     gx_notify(ticket, on_done, &told) == GX_OK &&
                     gx_wait_any(&ticket, 1, UINT64_MAX, &index) == GX_OK && index == 0;
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         fine &= told.calls == 1 && result == 4;
         atomic_fetch_add(wrong, !fine);
         close(told.event);

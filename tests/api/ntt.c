@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/oracle_ntt.h"
 
@@ -23,7 +24,7 @@ static unsigned char *in, *got, *want;
 
 static gx_domain *make_domain(gx_ctx *ctx)
 {
-    gx_domain_desc desc = {.struct_size = sizeof desc, .field = field, .log2_size = DOMAIN_LOG2};
+    gx_domain_params desc = {.struct_size = sizeof desc, .field = field, .log2_size = DOMAIN_LOG2};
     gx_domain *domain = NULL;
     assert_int_equal(gx_domain_create(ctx, &desc, &domain), GX_OK);
     return domain;
@@ -88,7 +89,7 @@ static gx_job job_of(const struct oracle_ntt *t, const gx_ntt_params *params, co
 
 static void run_on(gx_ctx *ctx, const gx_job *jobs, size_t count, const char *device, gx_mode mode)
 {
-    gx_run_opts opts = {.struct_size = sizeof opts, .device = device, .mode = mode};
+    gx_run_params opts = {.struct_size = sizeof opts, .device = device, .mode = mode};
     if (gx_run(ctx, jobs, count, &opts, NULL) != GX_OK)
         fail_msg("%s: %s", device ? device : "chosen", gx_last_message());
 }
@@ -315,7 +316,7 @@ static void in_tickets(void **state)
     for (size_t d = 0; d < device_count; d++) {
         gx_ctx *ctx = contexts[d];
         const gx_domain *domain = domains[d];
-        gx_run_opts opts = {.struct_size = sizeof opts, .device = devices[d]};
+        gx_run_params opts = {.struct_size = sizeof opts, .device = devices[d]};
         gx_ticket *tickets[4] = {NULL};
         gx_ntt_params params[GXT_COUNT(tickets)][MANY];
         size_t bytes = 0;
@@ -330,7 +331,7 @@ static void in_tickets(void **state)
         for (size_t i = 0; i < GXT_COUNT(tickets); i++) {
             assert_int_equal(gx_wait(tickets[i], UINT64_MAX, NULL), GX_OK);
             expect_bytes(got + i * 4096 * ELEMENT, bytes, devices[d], "a ticket");
-            gx_ticket_free(&tickets[i]);
+            gx_ticket_destroy(&tickets[i]);
         }
     }
 }
@@ -346,7 +347,7 @@ static void cancelled(void **state)
         gx_ctx *ctx = contexts[d];
         const gx_domain *domain = domains[d];
         gx_ntt_params params = params_of(domain, &t);
-        gx_run_opts opts = {.struct_size = sizeof opts, .device = devices[d]};
+        gx_run_params opts = {.struct_size = sizeof opts, .device = devices[d]};
         gx_ticket *tickets[8] = {NULL};
         size_t bytes = oracle_ntt_out(&t) * ELEMENT;
         for (size_t i = 0; i < GXT_COUNT(tickets); i++) {
@@ -359,7 +360,7 @@ static void cancelled(void **state)
             assert_true(s == GX_OK || s == GX_ERR_CANCELLED);
             if (s == GX_OK)
                 expect_bytes(got + i * bytes, bytes, devices[d], "before the end");
-            gx_ticket_free(&tickets[i]);
+            gx_ticket_destroy(&tickets[i]);
         }
         gx_job job = job_of(&t, &params, in, got);
         run_on(ctx, &job, 1, devices[d], GX_MODE_AUTO);
@@ -372,7 +373,8 @@ static void cancelled(void **state)
 static void chosen_and_shared(void **state)
 {
     (void)state;
-    static const char *const policies[] = {"auto", "cpu", "latency", "throughput"};
+    static const gx_policy policies[] = {GX_POLICY_AUTO, GX_POLICY_CPU, GX_POLICY_LATENCY,
+                                         GX_POLICY_THROUGHPUT};
     struct oracle_ntt t = {.field = field, .log2_n = 8, .batch = 100};
     oracle_fill(field, &rng, in, oracle_ntt_in(&t));
     for (size_t p = 0; p < GXT_COUNT(policies); p++) {
@@ -393,7 +395,7 @@ static void chosen_and_shared(void **state)
             assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
             assert_true(r.reason != GX_REASON_NONE && r.device[0]);
             assert_string_equal(r.message, "");
-            expect_bytes(got, oracle_ntt_out(&t) * ELEMENT, policies[p], "chosen");
+            expect_bytes(got, oracle_ntt_out(&t) * ELEMENT, gx_policy_name(policies[p]), "chosen");
         }
         gx_domain_destroy(&domain);
         gx_close(&ctx);
@@ -409,7 +411,7 @@ static void estimates(void **state)
         const gx_domain *domain = domains[d];
         gx_ntt_params params = params_of(domain, &t);
         gx_job job = job_of(&t, &params, in, got);
-        gx_run_opts opts = {.struct_size = sizeof opts, .device = devices[d]};
+        gx_run_params opts = {.struct_size = sizeof opts, .device = devices[d]};
         gx_estimate_info info = {.struct_size = sizeof info};
         assert_int_equal(gx_estimate(ctx, &job, 1, &opts, &info), GX_OK);
         assert_string_equal(info.device, devices[d]);
@@ -483,9 +485,9 @@ static void domains_come_and_go(void **state)
         for (unsigned round = 0; round < 12; round++) {
             struct oracle_ntt t = {.field = field, .log2_n = 8, .batch = 1, .log2_root = 8};
             unsigned char root[ELEMENT];
-            gx_domain_desc desc = {.struct_size = sizeof desc, .field = field, .log2_size = 8};
+            gx_domain_params desc = {.struct_size = sizeof desc, .field = field, .log2_size = 8};
             gx_domain *domain = NULL, *second = make_domain(ctx);
-            gx_statistics stats = {.struct_size = sizeof stats};
+            struct gx_statistics stats = {0};
             oracle_root(field, 8, root);
             oracle_power(field, root, 2 * round + 1, root);
             t.root = desc.root = root;
@@ -498,7 +500,7 @@ static void domains_come_and_go(void **state)
             expect_bytes(got, 256 * ELEMENT, devices[d], "another root");
             gx_domain_destroy(&domain);
             gx_domain_destroy(&second);
-            gx_stats(ctx, &stats);
+            gx__stats(ctx, &stats);
             if (round == 1)
                 held = stats.device_bytes;
             assert_true(round < 2 || stats.device_bytes <= held);
@@ -511,8 +513,8 @@ static void no_driver_complained(void **state)
 {
     (void)state;
     for (size_t d = 0; d < device_count; d++) {
-        gx_statistics stats = {.struct_size = sizeof stats};
-        gx_stats(contexts[d], &stats);
+        struct gx_statistics stats = {0};
+        gx__stats(contexts[d], &stats);
         assert_int_equal(stats.validation_messages, 0);
         gx_domain_destroy(&domains[d]);
         gx_close(&contexts[d]);

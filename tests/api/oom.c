@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -130,11 +131,11 @@ static int scenario(uint64_t at, uint64_t more)
         assert_null(ctx);
         assert_int_equal(heap.count, 0); /* nothing is kept */
     } else {
-        gx_statistics stats = {.struct_size = sizeof stats};
+        struct gx_statistics stats = {0};
         list_devices(ctx);
         for (size_t i = 0; i < GXT_COUNT(steps); i++)
             step_with_failures(ctx, &heap, i);
-        gx_stats(ctx, &stats);
+        gx__stats(ctx, &stats);
         assert_int_equal(stats.jobs_done, GXT_COUNT(steps));
         gx_close(&ctx);
     }
@@ -195,7 +196,7 @@ static gx_status gpu_scenario(gx_ctx *ctx, const char *device)
     gx_status s = GX_OK;
     for (int path = GX_PATH_HOST_VISIBLE; path <= GX_PATH_DEVICE_LOCAL && s == GX_OK; path++) {
         gx_job job = gxt_job(steps[0].op, field, N, m.a, m.b, m.c, m.out);
-        gx_run_opts opts = {.device = device, .path = (gx_path)path};
+        gx_run_params opts = {.device = device, .path = (gx_path)path};
         s = gx_run(ctx, &job, 1, &opts, NULL);
         if (s == GX_OK)
             assert_memory_equal(m.out, want[0], bytes);
@@ -320,8 +321,8 @@ static void steady_state_on_a_gpu(void **state)
     jobs[2].out = gx_dev(buf, 0);
     uint64_t warm = 0;
     for (int round = 0; round < 20; round++) {
-        gx_run_opts opts = {.device = device,
-                            .path = round % 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL};
+        gx_run_params opts = {.device = device,
+                              .path = round % 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL};
         assert_int_equal(gx_buf_write(buf, 0, a, bytes), GX_OK);
         assert_int_equal(gx_run(ctx, jobs, GXT_COUNT(jobs), &opts, NULL), GX_OK);
         assert_int_equal(gx_buf_read(buf, 0, m.out, bytes), GX_OK);

@@ -44,16 +44,16 @@ static int finish(void **state)
     return 0;
 }
 
-static gx_points_desc desc_of(gx_curve curve, gx_point_form form, const void *from)
+static gx_points_params desc_of(gx_curve curve, gx_point_form form, const void *from)
 {
-    return (gx_points_desc){.struct_size = sizeof(gx_points_desc),
-                            .curve = curve,
-                            .form = form,
-                            .points = from,
-                            .count = N};
+    return (gx_points_params){.struct_size = sizeof(gx_points_params),
+                              .curve = curve,
+                              .form = form,
+                              .points = from,
+                              .count = N};
 }
 
-static gx_points *create(const gx_points_desc *desc)
+static gx_points *create(const gx_points_params *desc)
 {
     gx_points *made = NULL;
     uint64_t bad = 7;
@@ -79,7 +79,7 @@ static void every_form(void **state)
 {
     (void)state;
     for (gx_curve c = 1; c <= CURVES; c++) {
-        gx_points_desc desc = desc_of(c, GX_POINT_XY_MONT, affine[c]);
+        gx_points_params desc = desc_of(c, GX_POINT_XY_MONT, affine[c]);
         gx_points *made = create(&desc);
         for (gx_point_form form = 1; form <= FORMS; form++) {
             size_t each = gx_point_bytes(c, form);
@@ -100,7 +100,7 @@ static void every_form(void **state)
     }
 }
 
-static void refuse(const gx_points_desc *desc, gx_status status, uint64_t index, const char *why)
+static void refuse(const gx_points_params *desc, gx_status status, uint64_t index, const char *why)
 {
     gx_points *made = (gx_points *)(uintptr_t)desc;
     uint64_t bad = 7;
@@ -117,7 +117,7 @@ static void strides_and_flags(void **state)
     (void)state;
     for (gx_curve c = 1; c <= CURVES; c++) {
         size_t each = oracle_affine_bytes(c);
-        gx_points_desc desc = desc_of(c, GX_POINT_XY_MONT, bytes);
+        gx_points_params desc = desc_of(c, GX_POINT_XY_MONT, bytes);
         desc.stride = each + 8;
         memset(bytes, GUARD, sizeof bytes);
         for (size_t i = 0; i < N; i++)
@@ -142,7 +142,7 @@ static void from_buffers(void **state)
     (void)state;
     gx_buf *buf = NULL;
     size_t size = N * 96;
-    gx_points_desc desc = desc_of(GX_BLS12_381_G1, GX_POINT_XY_MONT, NULL);
+    gx_points_params desc = desc_of(GX_BLS12_381_G1, GX_POINT_XY_MONT, NULL);
     assert_int_equal(gx_buf_create(ctx, "cpu", size + 48, 0, &buf), GX_OK);
     assert_int_equal(gx_buf_write(buf, 48, affine[GX_BLS12_381_G1], size), GX_OK);
     desc.buf = buf;
@@ -157,7 +157,7 @@ static void from_buffers(void **state)
 static void none(void **state)
 {
     (void)state;
-    gx_points_desc desc = desc_of(GX_BN254_G1, GX_POINT_XY_PLAIN, NULL);
+    gx_points_params desc = desc_of(GX_BN254_G1, GX_POINT_XY_PLAIN, NULL);
     desc.count = 0;
     gx_points *made = create(&desc);
     assert_int_equal(gx_points_read(made, 0, 0, GX_POINT_XY_MONT, NULL), GX_OK);
@@ -176,7 +176,7 @@ static void bad_points(void **state)
     (void)state;
     for (gx_curve c = 1; c <= CURVES; c++) {
         size_t each = oracle_affine_bytes(c);
-        gx_points_desc desc = desc_of(c, GX_POINT_XY_MONT, bytes);
+        gx_points_params desc = desc_of(c, GX_POINT_XY_MONT, bytes);
         memcpy(bytes, affine[c], N * each);
         for (size_t i = N; i-- > 30; i -= 30)
             bytes[i * each] ^= 1;
@@ -203,7 +203,7 @@ static void outside_the_subgroup(void **state)
     memset(bytes, 0, 48);
     bytes[0] = 0x80;
     bytes[47] = 4;
-    gx_points_desc desc = desc_of(GX_BLS12_381_G1, GX_POINT_COMPRESSED, bytes);
+    gx_points_params desc = desc_of(GX_BLS12_381_G1, GX_POINT_COMPRESSED, bytes);
     desc.count = 1;
     gx_points *made = create(&desc);
     gx_points_destroy(&made);
@@ -214,8 +214,8 @@ static void outside_the_subgroup(void **state)
 static void bad_descriptions(void **state)
 {
     (void)state;
-    const gx_points_desc good = desc_of(GX_BN254_G1, GX_POINT_XY_MONT, affine[GX_BN254_G1]);
-    gx_points_desc d = good;
+    const gx_points_params good = desc_of(GX_BN254_G1, GX_POINT_XY_MONT, affine[GX_BN254_G1]);
+    gx_points_params d = good;
     gx_points *made = NULL;
     d.curve = 5;
     refuse(&d, GX_ERR_INVALID, UINT64_MAX, "curve");
@@ -263,13 +263,13 @@ static gx_status use_points(gx_ctx *in)
     static const uint64_t scalars[N * 4] = {5};
     gx_points *made = NULL;
     gx_buf *buf = NULL;
-    gx_points_desc desc = desc_of(GX_BN254_G1, GX_POINT_XY_MONT, NULL);
-    gx_multiply_desc multiply = {.struct_size = sizeof multiply,
-                                 .curve = GX_BN254_G1,
-                                 .scalars = scalars,
-                                 .form = GX_POINT_XY_MONT,
-                                 .count = N,
-                                 .out = more};
+    gx_points_params desc = desc_of(GX_BN254_G1, GX_POINT_XY_MONT, NULL);
+    gx_multiply_params multiply = {.struct_size = sizeof multiply,
+                                   .curve = GX_BN254_G1,
+                                   .scalars = scalars,
+                                   .form = GX_POINT_XY_MONT,
+                                   .count = N,
+                                   .out = more};
     gx_status s = gx_buf_create(in, "cpu", N * 64, 0, &buf);
     if (s == GX_OK)
         s = gx_buf_write(buf, 0, affine[GX_BN254_G1], N * 64);
@@ -327,15 +327,15 @@ static void multiples(void **state)
             enum { SOME = 9 };
             uint64_t scalars[SOME * 4];
             size_t each = oracle_affine_bytes(c);
-            gx_multiply_desc desc = {.struct_size = sizeof desc,
-                                     .curve = c,
-                                     .base_form = GX_POINT_XY_MONT,
-                                     .base = mont ? affine[c] + 33 * each : NULL,
-                                     .scalars = scalars,
-                                     .scalar_form = mont ? GX_SCALAR_MONT : GX_SCALAR_PLAIN,
-                                     .form = GX_POINT_XY_MONT,
-                                     .count = SOME,
-                                     .out = bytes};
+            gx_multiply_params desc = {.struct_size = sizeof desc,
+                                       .curve = c,
+                                       .base_form = GX_POINT_XY_MONT,
+                                       .base = mont ? affine[c] + 33 * each : NULL,
+                                       .scalars = scalars,
+                                       .scalar_form = mont ? GX_SCALAR_MONT : GX_SCALAR_PLAIN,
+                                       .form = GX_POINT_XY_MONT,
+                                       .count = SOME,
+                                       .out = bytes};
             mpz_t s;
             mpz_init(s);
             oracle_fill(oracle_scalar_field(c), &rng, scalars, SOME);
@@ -366,6 +366,42 @@ static void multiples(void **state)
         }
 }
 
+/* Results are written while later scalars are still to be read. */
+static void multiples_over_their_scalars(void **state)
+{
+    (void)state;
+    enum { SOME = 3, SCALARS = SOME * 32, RESULTS = SOME * 64, AT = 256 };
+    const struct {
+        size_t out;
+        gx_status want;
+    } cases[] = {{AT, GX_ERR_OVERLAP},
+                 {AT - RESULTS + 1, GX_ERR_OVERLAP},
+                 {AT - RESULTS, GX_OK},
+                 {AT + SCALARS - 1, GX_ERR_OVERLAP},
+                 {AT + SCALARS, GX_OK}};
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        const gx_multiply_params desc = {.struct_size = sizeof desc,
+                                         .curve = GX_BN254_G1,
+                                         .scalars = bytes + AT,
+                                         .form = GX_POINT_XY_MONT,
+                                         .count = SOME,
+                                         .out = bytes + cases[i].out};
+        memset(bytes, GUARD, 2 * AT);
+        memcpy(more, bytes, 2 * AT);
+        assert_int_equal(gx_points_multiply(ctx, &desc), cases[i].want);
+        if (cases[i].want == GX_OK)
+            continue;
+        assert_non_null(strstr(gx_last_message(), "overlaps the scalars"));
+        assert_memory_equal(bytes, more, 2 * AT);
+    }
+    const gx_multiply_params none = {.struct_size = sizeof none,
+                                     .curve = GX_BN254_G1,
+                                     .scalars = bytes,
+                                     .form = GX_POINT_XY_MONT,
+                                     .out = bytes};
+    assert_int_equal(gx_points_multiply(ctx, &none), GX_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,7 +409,7 @@ int main(void)
         cmocka_unit_test(from_buffers),     cmocka_unit_test(none),
         cmocka_unit_test(bad_points),       cmocka_unit_test(outside_the_subgroup),
         cmocka_unit_test(bad_descriptions), cmocka_unit_test(allocations_fail),
-        cmocka_unit_test(multiples),
+        cmocka_unit_test(multiples),        cmocka_unit_test(multiples_over_their_scalars),
     };
     return cmocka_run_group_tests_name("points", tests, prepare, finish);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -48,8 +49,8 @@ static gx_ctx *open_watched(void)
 
 static void close_watched(gx_ctx *ctx)
 {
-    gx_statistics stats = {.struct_size = sizeof stats};
-    gx_stats(ctx, &stats);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     assert_int_equal(stats.validation_messages, 0);
     gx_close(&ctx);
     assert_int_equal(gxt_complaints(), 0); /* of what is left too */
@@ -74,7 +75,7 @@ static void compare(struct scene *s, const unsigned char *got, const unsigned ch
 
 static gx_status run_on(struct scene *s, const gx_job *job, gx_path path)
 {
-    gx_run_opts opts = {.device = s->device, .path = path};
+    gx_run_params opts = {.device = s->device, .path = path};
     gx_report r = {.struct_size = sizeof r};
     gx_status status = gx_run(s->ctx, job, 1, &opts, &r);
     assert_int_equal(r.status, status);

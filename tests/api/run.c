@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 
@@ -200,7 +201,7 @@ static void unknown_flags_and_params(void **state)
     for (unsigned bit = 1; bit < 32; bit++) {
         job.flags = 1u << bit;
         expect(&job, GX_ERR_INVALID, "flags");
-        job.flags |= GX_JOB_TRUSTED;
+        job.flags |= GX_JOB_UNCHECKED;
         expect(&job, GX_ERR_INVALID, "flags");
     }
     job.flags = 0;
@@ -245,7 +246,7 @@ static void sizes_beyond_memory(void **state)
             gx_job job = job_over(&d, GX_ADD, gxt_fields[f], huge[i]);
             expect_too_large(&job);
             job.a = gx_host_broadcast(d.a);
-            job.flags = GX_JOB_TRUSTED;
+            job.flags = GX_JOB_UNCHECKED;
             expect_too_large(&job);
         }
     }
@@ -273,9 +274,9 @@ static void options_of_another_size(void **state)
     struct data d;
     fill(&d, GX_U32);
     gx_job job = job_over(&d, GX_ADD, GX_U32, 4);
-    const size_t wrong[] = {1, 8, sizeof(gx_run_opts) - 1, 65537, SIZE_MAX};
+    const size_t wrong[] = {1, 8, sizeof(gx_run_params) - 1, 65537, SIZE_MAX};
     for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
-        gx_run_opts opts = {.struct_size = wrong[i]};
+        gx_run_params opts = {.struct_size = wrong[i]};
         gx_report r = {.struct_size = sizeof r};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_ERR_INVALID);
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_ERR_INVALID);
@@ -283,7 +284,7 @@ static void options_of_another_size(void **state)
         assert_non_null(strstr(r.message, "struct_size"));
     }
     assert_int_equal(d.out[0], GUARD);
-    gx_run_opts opts = {.struct_size = sizeof opts};
+    gx_run_params opts = {.struct_size = sizeof opts};
     assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_OK);
 }
 
@@ -298,7 +299,7 @@ static void unknown_devices(void **state)
     const char *unknown[] = {"nope", "", "CPU", "cpu ", "cpu:0", "re", "reff", longest};
     for (size_t i = 0; i < GXT_COUNT(unknown); i++) {
         gx_job jobs[2] = {job_over(&d, GX_ADD, GX_U32, 4), job_over(&d, GX_ADD, GX_U32, 4)};
-        gx_run_opts opts = {.device = unknown[i]};
+        gx_run_params opts = {.device = unknown[i]};
         gx_report r[2] = {{.struct_size = sizeof *r}};
         assert_int_equal(gx_run(ctx, jobs, 2, &opts, r), GX_ERR_NO_DEVICE);
         assert_int_equal(r[0].status, GX_ERR_NO_DEVICE);
@@ -457,7 +458,7 @@ static void try_overlap(gx_op op, gx_field field, size_t n, int which, int broad
         *operand(&job, which) = gx_host(arena + at);
         operand(&job, which)->broadcast = broadcast;
         job.out = gx_host(arena + middle);
-        job.flags = GX_JOB_TRUSTED;
+        job.flags = GX_JOB_UNCHECKED;
         memcpy(before, arena, room);
         const unsigned char *in[3] = {d.a, d.b, d.c};
         in[which] = before + at;
@@ -598,7 +599,7 @@ static void try_bad(gx_ctx *on, struct bad_case c, size_t which, size_t index, s
         assert_memory_equal(in, before, 3 * bytes);
     }
     job.out = gx_host(out);
-    job.flags = GX_JOB_TRUSTED;
+    job.flags = GX_JOB_UNCHECKED;
     assert_int_equal(gxt_run(on, &job, c.device, NULL), GX_OK);
     assert_memory_equal(in, before, 3 * bytes);
     free(in);
@@ -803,7 +804,7 @@ static void no_report_is_written_beyond_the_jobs(void **state)
 
 /* ---- statistics ---- */
 
-static gx_statistics plus(gx_statistics s, const gx_job *job, const gx_report *report)
+static struct gx_statistics plus(struct gx_statistics s, const gx_job *job, const gx_report *report)
 {
     size_t element = gxt_element(job->field);
     const gx_operand in[3] = {job->a, job->b, job->c};
@@ -817,19 +818,27 @@ static gx_statistics plus(gx_statistics s, const gx_job *job, const gx_report *r
     return s;
 }
 
-static void expect_stats(gx_ctx *on, const gx_statistics *want)
+static uint64_t counter(gx_ctx *on, const char *name)
 {
-    gx_statistics got;
-    memset(&got, GUARD, sizeof got);
-    got.struct_size = sizeof got;
-    assert_int_equal(gx_stats(on, &got), GX_OK);
-    assert_int_equal(got.jobs_done, want->jobs_done);
-    assert_int_equal(got.jobs_failed, want->jobs_failed);
-    assert_int_equal(got.elements, want->elements);
-    assert_int_equal(got.bytes_read, want->bytes_read);
-    assert_int_equal(got.bytes_written, want->bytes_written);
-    assert_int_equal(got.dispatches, want->dispatches);
-    assert_int_equal(got.compute_ns, want->compute_ns);
+    uint64_t value = GUARD;
+    assert_int_equal(gx_counter(on, name, &value), GX_OK);
+    return value;
+}
+
+static void expect_stats(gx_ctx *on, const struct gx_statistics *want)
+{
+    assert_int_equal(counter(on, "jobs_done"), want->jobs_done);
+    assert_int_equal(counter(on, "jobs_failed"), want->jobs_failed);
+    assert_int_equal(counter(on, "elements"), want->elements);
+    assert_int_equal(counter(on, "bytes_read"), want->bytes_read);
+    assert_int_equal(counter(on, "bytes_written"), want->bytes_written);
+    assert_int_equal(counter(on, "dispatches"), want->dispatches);
+    assert_int_equal(counter(on, "compute_ns"), want->compute_ns);
+    for (uint32_t i = 0; gx_counter_get_info(i); i++) {
+        const gx_counter_info *info = gx_counter_get_info(i);
+        assert_true(info->help[0] && info->gauge <= 1);
+        counter(on, info->name);
+    }
 }
 
 static void statistics_of_successes(void **state)
@@ -837,7 +846,7 @@ static void statistics_of_successes(void **state)
     (void)state;
     gx_config config = {.dispatch_elems = 5};
     gx_ctx *own = gxt_open(&config);
-    gx_statistics want = {.struct_size = sizeof want};
+    struct gx_statistics want = {0};
     expect_stats(own, &want);
     for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
         for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++) {
@@ -863,7 +872,7 @@ static void statistics_of_failures(void **state)
     (void)state;
     gx_ctx *own = gxt_open(NULL);
     struct data d;
-    gx_statistics want = {.struct_size = sizeof want};
+    struct gx_statistics want = {0};
     gx_report r[3] = {{.struct_size = sizeof *r}};
     fill(&d, GX_BN254_FR);
     gxt_put_modulus(GX_BN254_FR, d.b);
@@ -890,16 +899,16 @@ static void scratch_is_kept(void **state)
 {
     (void)state;
     gx_ctx *own = gxt_open(NULL);
-    gx_statistics first = {.struct_size = sizeof first}, second = {.struct_size = sizeof second};
+    struct gx_statistics first = {0}, second = {0};
     struct data d;
     fill(&d, GX_BLS12_381_FQ);
     gx_job job = job_over(&d, GX_INV, GX_BLS12_381_FQ, N);
     assert_int_equal(gx_run(own, &job, 1, NULL, NULL), GX_OK);
-    gx_stats(own, &first);
+    gx__stats(own, &first);
     assert_true(first.pool_misses >= 1);
     for (int i = 0; i < 10; i++)
         assert_int_equal(gx_run(own, &job, 1, NULL, NULL), GX_OK);
-    gx_stats(own, &second);
+    gx__stats(own, &second);
     assert_int_equal(second.pool_misses, first.pool_misses);
     assert_true(second.pool_hits >= first.pool_hits + 10);
     gx_close(&own);

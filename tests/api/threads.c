@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "api/cases.h"
 #include "support/heap.h"
 
@@ -22,8 +23,8 @@ struct worker {
     pthread_barrier_t *start;
     gx_ctx *ctx;
     int number, rounds;
-    int wrong;          /* number of errors */
-    gx_statistics want; /* this thread's part */
+    int wrong;                 /* number of errors */
+    struct gx_statistics want; /* this thread's part */
 };
 
 static int prepare(void **state)
@@ -60,7 +61,7 @@ static void run_good(struct worker *w, const struct job_case *c, const char *dev
         job.b = gx_host(c->in[1]);
     if (gx_op_get_info(c->op)->operands > 2)
         job.c = gx_host(c->in[2]);
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     gx_report r = {.struct_size = sizeof r};
     gx_status status = gx_run(w->ctx, &job, 1, &opts, &r);
     if (c->bad) {
@@ -83,7 +84,7 @@ static void run_nowhere(struct worker *w)
     job.out = gx_host(out);
     const gx_job jobs[2] = {job, job};
     gx_report r[2] = {{.struct_size = sizeof *r}};
-    gx_run_opts opts = {.device = "nowhere"};
+    gx_run_params opts = {.device = "nowhere"};
     w->wrong += gx_run(w->ctx, jobs, 2, &opts, r) != GX_ERR_NO_DEVICE ||
                 r[0].status != GX_ERR_NO_DEVICE || r[1].status != GX_ERR_NOT_RUN || out[0] != 3;
     w->want.jobs_failed += 2;
@@ -91,8 +92,8 @@ static void run_nowhere(struct worker *w)
 
 static void look_around(struct worker *w)
 {
-    gx_statistics s = {.struct_size = sizeof s};
-    gx_stats(w->ctx, &s);
+    struct gx_statistics s = {0};
+    gx__stats(w->ctx, &s);
     gx_device_info infos[4] = {{.struct_size = sizeof *infos}};
     size_t room = GXT_COUNT(infos);
     w->wrong += s.jobs_done < w->want.jobs_done || s.jobs_failed < w->want.jobs_failed ||
@@ -127,7 +128,7 @@ static void *work(void *argument)
 
 static void expect_sum(gx_ctx *ctx, const struct worker *workers)
 {
-    gx_statistics got = {.struct_size = sizeof got}, want = {.struct_size = sizeof want};
+    struct gx_statistics got = {0}, want = {0};
     for (int i = 0; i < THREADS; i++) {
         want.jobs_done += workers[i].want.jobs_done;
         want.jobs_failed += workers[i].want.jobs_failed;
@@ -137,7 +138,7 @@ static void expect_sum(gx_ctx *ctx, const struct worker *workers)
         want.dispatches += workers[i].want.dispatches;
         want.compute_ns += workers[i].want.compute_ns;
     }
-    gx_stats(ctx, &got);
+    gx__stats(ctx, &got);
     assert_int_equal(got.jobs_done, want.jobs_done);
     assert_int_equal(got.jobs_failed, want.jobs_failed);
     assert_int_equal(got.elements, want.elements);
@@ -206,7 +207,7 @@ static void *first_call(void *argument)
     gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 2};
     job.a = job.b = gx_host(x);
     job.out = gx_host(out);
-    gx_run_opts opts = {.device = "fault:fail@1:cpu"};
+    gx_run_params opts = {.device = "fault:fail@1:cpu"};
     pthread_barrier_wait(w->start);
     gx_status status = gx_run(w->ctx, &job, 1, &opts, NULL);
     w->want.jobs_failed = status == GX_ERR_DEVICE;
@@ -269,8 +270,8 @@ static void counters_lose_nothing(void **state)
         assert_int_equal(workers[i].wrong, 0);
     }
     pthread_barrier_destroy(&start);
-    gx_statistics s = {.struct_size = sizeof s};
-    gx_stats(ctx, &s);
+    struct gx_statistics s = {0};
+    gx__stats(ctx, &s);
     uint64_t jobs = (uint64_t)rounds * THREADS;
     assert_int_equal(s.jobs_done, jobs);
     assert_int_equal(s.elements, jobs);
@@ -295,8 +296,8 @@ static void *own_context(void *argument)
         pthread_barrier_init(&none, NULL, 1);
         struct worker w = {.start = &none, .ctx = ctx, .number = i, .rounds = 4};
         work(&w);
-        gx_statistics s = {.struct_size = sizeof s};
-        gx_stats(ctx, &s);
+        struct gx_statistics s = {0};
+        gx__stats(ctx, &s);
         if (w.wrong || s.jobs_done != w.want.jobs_done || s.jobs_failed != w.want.jobs_failed)
             atomic_fetch_add(wrong, 1);
         pthread_barrier_destroy(&none);

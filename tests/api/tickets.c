@@ -85,8 +85,8 @@ void open_rig(struct rig *rig, uint64_t queue_jobs)
 void close_rig(struct rig *rig)
 {
     if (rig->ctx) {
-        gx_statistics s = {.struct_size = sizeof s};
-        gx_stats(rig->ctx, &s);
+        struct gx_statistics s = {0};
+        gx__stats(rig->ctx, &s);
         assert_int_equal(s.jobs_waiting, 0);
         assert_int_equal(s.tickets_done, s.tickets_submitted);
         gx_close(&rig->ctx);
@@ -106,7 +106,7 @@ gx_job add_job(void *out)
 gx_ticket *submit(gx_ctx *ctx, const gx_job *jobs, size_t count, const char *device)
 {
     gx_ticket *ticket = NULL;
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     assert_int_equal(gx_submit(ctx, jobs, count, &opts, &ticket), GX_OK);
     assert_non_null(ticket);
     return ticket;
@@ -125,13 +125,13 @@ void finish_stop(struct rig *rig, gx_ticket **ticket)
 {
     open_gate(&rig->gate, rig->gate.arrived);
     assert_int_equal(gx_wait(*ticket, UINT64_MAX, NULL), GX_ERR_NOT_CANONICAL);
-    gx_ticket_free(ticket);
+    gx_ticket_destroy(ticket);
     assert_null(*ticket);
 }
 
-gx_statistics stats_of(gx_ctx *ctx)
+struct gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s = {.struct_size = sizeof s};
-    gx_stats(ctx, &s);
+    struct gx_statistics s = {0};
+    gx__stats(ctx, &s);
     return s;
 }

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 
@@ -62,6 +63,6 @@ gx_ticket *submit(gx_ctx *ctx, const gx_job *jobs, size_t count, const char *dev
  * frees it. */
 gx_ticket *stop_worker(struct rig *rig, const char *device);
 void finish_stop(struct rig *rig, gx_ticket **ticket);
-gx_statistics stats_of(gx_ctx *ctx);
+struct gx_statistics stats_of(gx_ctx *ctx);
 
 #endif

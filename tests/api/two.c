@@ -125,8 +125,8 @@ static void *work(void *arg)
         unsigned char out[BYTES] = {0};
         gx_report r = {.struct_size = sizeof r};
         gx_job job = gxt_job(GX_DIV, field, N, in[0], in[1], NULL, out);
-        gx_run_opts opts = {.device = w->device,
-                            .path = i % 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL};
+        gx_run_params opts = {.device = w->device,
+                              .path = i % 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL};
         gx_status s = gx_buf_write(w->buf, 0, in, sizeof in);
         if (i % 3 == 0) {
             job.a = gx_dev(w->buf, 0);

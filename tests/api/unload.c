@@ -19,7 +19,7 @@ static void stays_with_its_threads(void **state)
     if (!library)
         fail_msg("%s", dlerror());
     __typeof__(gx_submit) *submit = CALL(gx_submit);
-    __typeof__(gx_ticket_free) *ticket_free = CALL(gx_ticket_free);
+    __typeof__(gx_ticket_destroy) *ticket_free = CALL(gx_ticket_destroy);
     __typeof__(gx_close) *close_ctx = CALL(gx_close);
     gx_config config = {.device = "cpu", .cache_dir = "none"};
     assert_int_equal(CALL(gx_open)(&config, &ctx), GX_OK);

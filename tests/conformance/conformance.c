@@ -316,7 +316,7 @@ static void vary_flags_and_offset(const struct target *t, struct shape s, const 
     /* The device does not matter for the layout in host memory. */
     for (size_t k = webgpu_alone ? GXT_COUNT(offsets) - 1 : 0; k < GXT_COUNT(offsets); k += step) {
         s.offset = offsets[k];
-        for (s.flags = 0; s.flags <= GX_JOB_TRUSTED; s.flags++)
+        for (s.flags = 0; s.flags <= GX_JOB_UNCHECKED; s.flags++)
             if (!halved || (s.n + (size_t)(s.in_place + 1) + (k > 0) + s.flags) % 2)
                 run_shape(t, &s, b);
     }
@@ -380,7 +380,7 @@ static void large_batch(struct shape s)
         if (s.n > targets[i].most)
             continue;
         s.in_place = -1;
-        s.flags = GX_JOB_TRUSTED;
+        s.flags = GX_JOB_UNCHECKED;
         run_shape(&targets[i], &s, &b);
         s.in_place = 0;
         s.flags = 0;
@@ -673,7 +673,7 @@ static void floats_in_mode(const struct target *t, const struct float_case *c, u
         b[i] = c->b;
     }
     gx_job job = gxt_job(c->op, GX_F32, n, a, b, NULL, out);
-    gx_run_opts opts = {.device = t->device};
+    gx_run_params opts = {.device = t->device};
     uint64_t before = fp_get();
     fp_set(mode);
     gx_status status = gx_run(t->ctx, &job, 1, &opts, NULL);
@@ -768,7 +768,7 @@ static void no_job_changes_the_callers_mode(void **state)
         for (size_t m = 0; m < GXT_COUNT(fp_modes); m++) {
             unsigned char x[9 * 48] = {0}, out[9 * 48];
             gx_job job = gxt_job(GX_INV, GX_BLS12_381_FQ, 9, x, NULL, NULL, out);
-            gx_run_opts opts = {.device = targets[i].device};
+            gx_run_params opts = {.device = targets[i].device};
             uint64_t before = fp_get();
             fp_set(fp_modes[m]);
             gx_status status = gx_run(targets[i].ctx, &job, 1, &opts, NULL);

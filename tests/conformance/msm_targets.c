@@ -90,11 +90,11 @@ int msm_has(const struct target *t, gx_curve curve)
     unsigned char out[ORACLE_FORM_BYTES];
     static const unsigned char one[KNOWN_SCALAR] = {1};
     gx_points *points = NULL;
-    gx_points_desc desc = {.struct_size = sizeof desc,
-                           .curve = curve,
-                           .form = GX_POINT_XY_MONT,
-                           .points = gx_curve_get_info(curve)->generator,
-                           .count = 1};
+    gx_points_params desc = {.struct_size = sizeof desc,
+                             .curve = curve,
+                             .form = GX_POINT_XY_MONT,
+                             .points = gx_curve_get_info(curve)->generator,
+                             .count = 1};
     assert_int_equal(gx_points_create(t->ctx, &desc, &points, NULL), GX_OK);
     gx_msm_params p = {
         .struct_size = sizeof p, .points = points, .count = 1, .result_form = GX_POINT_XY_MONT};

@@ -108,22 +108,22 @@ static void free_case(struct eip *e)
     free(e->scalars);
 }
 
-static gx_points_desc describe(const struct eip *e)
+static gx_points_params describe(const struct eip *e)
 {
-    return (gx_points_desc){.struct_size = sizeof(gx_points_desc),
-                            .curve = e->curve,
-                            .form = GX_POINT_EIP2537,
-                            .points = e->in,
-                            .count = e->count,
-                            .stride = e->point + KNOWN_SCALAR,
-                            .check = GX_CHECK_SUBGROUP};
+    return (gx_points_params){.struct_size = sizeof(gx_points_params),
+                              .curve = e->curve,
+                              .form = GX_POINT_EIP2537,
+                              .points = e->in,
+                              .count = e->count,
+                              .stride = e->point + KNOWN_SCALAR,
+                              .check = GX_CHECK_SUBGROUP};
 }
 
 static void run_case(const struct target *t, const struct eip *e)
 {
     unsigned char out[ORACLE_FORM_BYTES];
     gx_points *points = NULL;
-    gx_points_desc desc = describe(e);
+    gx_points_params desc = describe(e);
     uint64_t bad = 0;
     gx_status s = gx_points_create(t->ctx, &desc, &points, &bad);
     if (s != GX_OK)
@@ -153,7 +153,7 @@ static const struct {
     {"g2 point is not in the correct subgroup", "not in the subgroup", GX_ERR_INVALID},
 };
 
-static void refuse(gx_ctx *ctx, const struct eip *e, const gx_points_desc *desc)
+static void refuse(gx_ctx *ctx, const struct eip *e, const gx_points_params *desc)
 {
     size_t i = 0;
     while (i < GXT_COUNT(errors) && strcmp(errors[i].theirs, e->error) != 0)
@@ -173,7 +173,7 @@ static void refuse(gx_ctx *ctx, const struct eip *e, const gx_points_desc *desc)
 /* From host memory and from a buffer of the device. */
 static void refuse_case(const struct target *t, const struct eip *e)
 {
-    gx_points_desc desc = describe(e);
+    gx_points_params desc = describe(e);
     gx_buf *buf = NULL;
     size_t bytes = e->count * desc.stride, before = 32;
     refuse(t->ctx, e, &desc);
@@ -282,11 +282,11 @@ static void check_products(const struct target *t, gx_curve curve, const struct 
     unsigned char sum[ORACLE_POINT_BYTES] = {0};
     size_t bytes = oracle_affine_bytes(curve);
     gx_points *points = NULL;
-    gx_points_desc desc = {.struct_size = sizeof desc,
-                           .curve = curve,
-                           .form = GX_POINT_XY_MONT,
-                           .points = all->points,
-                           .count = all->count};
+    gx_points_params desc = {.struct_size = sizeof desc,
+                             .curve = curve,
+                             .form = GX_POINT_XY_MONT,
+                             .points = all->points,
+                             .count = all->count};
     assert_int_equal(gx_points_create(t->ctx, &desc, &points, NULL), GX_OK);
     for (size_t i = 0; i < all->count; i++) {
         gx_msm_params p = {.struct_size = sizeof p,

@@ -89,7 +89,7 @@ static void on_every_target(struct ntt_shape *s, unsigned turn)
         }
         known = 1;
         s->in_place = !s->log2_pad && (turn + i) % 3 == 0;
-        s->job_flags = (turn / 3 + i) % 2 ? GX_JOB_TRUSTED : 0;
+        s->job_flags = (turn / 3 + i) % 2 ? GX_JOB_UNCHECKED : 0;
         ntt_expect(&targets[i], s, ntt_run(&targets[i], s), want);
     }
 }
@@ -183,7 +183,7 @@ static void outputs_of_large_ones(void **state)
                                   .flags = (log2_n * 7 + i * 13) % 16,
                                   .batch = 1,
                                   .in_place = i / 2 == 0,
-                                  .job_flags = i % 2 ? GX_JOB_TRUSTED : 0};
+                                  .job_flags = i % 2 ? GX_JOB_UNCHECKED : 0};
             if (log2_n >= 20 && i > (log2_n == largest))
                 continue;
             if (gxt_small() && log2_n > 13 && i != log2_n % 4)

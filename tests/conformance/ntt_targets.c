@@ -77,7 +77,7 @@ static void add_webgpu(void)
 static void add_domains(size_t target, int f)
 {
     gx_field field = ntt_fields[f];
-    gx_domain_desc descs[NTT_DOMAINS] = {
+    gx_domain_params descs[NTT_DOMAINS] = {
         [WIDE_DOMAIN] = {.log2_size = oracle_two_adicity(field)},
         [TEN_DOMAIN] = {.log2_size = TEN_LOG2},
         [OWN_DOMAIN] = {.log2_size = OWN_LOG2, .root = own_root[f], .shift = own_shift[f]},
@@ -161,7 +161,7 @@ void ntt_tell(const struct target *t, const struct ntt_shape *s, const char *wha
     print_error("%s, 2^%u padded by 2^%u, batch %zu, flags %u, domain %d%s%s\n",
                 gx_field_get_info(s->field)->name, s->log2_n, s->log2_pad, s->batch, s->flags,
                 (int)s->domain, s->in_place ? ", in place" : "",
-                s->job_flags & GX_JOB_TRUSTED ? ", trusted" : "");
+                s->job_flags & GX_JOB_UNCHECKED ? ", trusted" : "");
 }
 
 static void check_margins(const struct target *t, const struct ntt_shape *s,

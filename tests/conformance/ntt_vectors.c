@@ -153,7 +153,7 @@ static void parse(const char *line, struct vector *v)
 static gx_domain *special_domain(const struct target *t, const struct vector *v)
 {
     unsigned char root[NTT_ELEMENT], shift[NTT_ELEMENT];
-    gx_domain_desc desc = {.struct_size = sizeof desc, .field = v->s.field};
+    gx_domain_params desc = {.struct_size = sizeof desc, .field = v->s.field};
     gx_domain *domain = NULL;
     desc.log2_size = oracle_two_adicity(v->s.field);
     if (strcmp(v->coset, "other") == 0) {

@@ -4,7 +4,7 @@
 # conan.sh ROOT RELEASE: makes Conan packages of the source release in the folder RELEASE, static and
 # shared, with no remote and no network; their test builds an example with what CMakeDeps and
 # CMakeToolchain write, and runs it. Not optimised: that would take minutes and is tested elsewhere.
-# Conan is that of scripts/fetch-conan.sh, or the system's.
+# Conan is that of scripts/setup.sh test, or the system's.
 set -euo pipefail
 root=$1 release=$2
 unset LD_LIBRARY_PATH
@@ -13,7 +13,7 @@ conan=(conan)
 if [[ -d $root/build/conan ]]; then
     conan=(env "PYTHONPATH=$root/build/conan" python3 -m conans.conan)
 elif ! command -v conan >/dev/null; then
-    echo "FAIL  Conan is not here: run scripts/fetch-conan.sh build/conan"
+    echo "FAIL  Conan is not here: run scripts/fetch-wheels.sh cmake/conan-wheels.txt build/conan"
     exit 1
 fi
 
@@ -56,7 +56,7 @@ for shared in False True; do
     comm -13 before after | sed -nE 's,^\./b/[^/]*/p/,,p' | grep -v '^conan' | sed 's/\.[0-9.]*$//' | sort -u >has
     mv after before
     if [[ $shared == True ]]; then library=lib/libgpuexec.so; else library=lib/libgpuexec.a; fi
-    diff has <(printf '%s\n' include/gpuexec.h $library licenses/LICENSE) || fail "shared=$shared: other files"
+    diff has <({ cd "$root" && find include -type f; printf '%s\n' "$library" licenses/LICENSE; } | sort) || fail "shared=$shared: other files"
 done
 # The recipe builds both at once.
 grep -q "Won't be built, using previous build folder" log || fail "the shared library was compiled again"

@@ -47,7 +47,13 @@ runs() {
     cat log
     exit 1
 }
-version=$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/gpuexec.h" | paste -sd .)
+if cpack --config "$build/CPackConfig.cmake" -D CPACK_GPUEXEC_WEBGPU="by chance" -B lost >log 2>&1; then
+    fail "packages without WebGPU are made without a word"
+else
+    grep -q 'GPUEXEC_WEBGPU=OFF to leave' <(tr '\n' ' ' <log | tr -s ' ') || fail "what to do about WebGPU is not said: $(<log)"
+fi
+rm -rf lost
+version=$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/gpuexec/core.h" | paste -sd .)
 arch=$(dpkg --print-architecture)
 library=$(sed -n 's/.*SONAME.*\[\(.*\)\.so\.\(.*\)\]/\1\2/p' <(readelf -d "$build/libgpuexec.so"))
 libdir=usr/$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
@@ -60,7 +66,7 @@ is() {                                    # PACKAGE FIELD EXPECTED
     [[ $(field "$1" "$2") =~ ^$3$ ]] || fail "$1: $2 is '$(field "$1" "$2")', not '$3'"
 }
 for package in "$library" libgpuexec-dev gpuexec; do
-    is "$package" Maintainer '.+ <.+@.+>'
+    is "$package" Maintainer 'gpuexec maintainers <.+@.+>'
     is "$package" Priority optional
     is "$package" Description $'finite-field [^\n]+\n .*'
     dpkg-deb -I debs/"$package"_* md5sums >/dev/null || fail "$package has no md5sums"
@@ -75,7 +81,7 @@ for package in "$library" libgpuexec-dev gpuexec; do
     case $package in
     gpuexec) where+=(usr/bin/gpuexec 'usr/share/man/man1/.+' usr/share/bash-completion/completions/gpuexec
         usr/share/zsh/vendor-completions/_gpuexec usr/share/fish/vendor_completions.d/gpuexec.fish) ;;
-    libgpuexec-dev) where+=(usr/include/gpuexec.h 'usr/share/man/man3/.+' "$libdir/libgpuexec\.(so|a)"
+    libgpuexec-dev) where+=(usr/include/gpuexec.h 'usr/include/gpuexec/[a-z]+\.h' 'usr/share/man/man3/.+' "$libdir/libgpuexec\.(so|a)"
         "$libdir/pkgconfig/.+" "$libdir/cmake/gpuexec/.+") ;;
     *) where+=("$libdir/libgpuexec\.so\.[0-9.]+" ${wgpu:+"$libdir/gpuexec/libwgpu_native\.so"}) ;;
     esac

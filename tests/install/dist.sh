@@ -18,7 +18,7 @@ fail() {
 }
 ok() { echo "ok    $*"; }
 
-version=$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/gpuexec.h" | paste -sd .)
+version=$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/gpuexec/core.h" | paste -sd .)
 name=gpuexec-$version
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$root # whoever owns it
 if ! git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then

@@ -30,7 +30,7 @@ fail() {
 
 pc=$(find "$prefix" -name gpuexec.pc)
 libdir=$(dirname "$(dirname "$pc")")
-for file in include/gpuexec.h bin/gpuexec share/man/man1/gpuexec-run.1 share/man/man3/gx_submit.3 \
+for file in include/gpuexec.h include/gpuexec/core.h include/gpuexec/msm.h bin/gpuexec share/man/man1/gpuexec-run.1 share/man/man3/gx_submit.3 share/man/man3/gx_job.3 \
     share/bash-completion/completions/gpuexec share/zsh/site-functions/_gpuexec \
     share/fish/vendor_completions.d/gpuexec.fish share/doc/gpuexec/LICENSE \
     share/doc/gpuexec/design.md share/doc/gpuexec/examples/mul.c share/doc/gpuexec/monitoring/alerts.yml share/doc/gpuexec/monitoring/grafana-dashboard.json; do
@@ -40,6 +40,7 @@ for file in libgpuexec.so libgpuexec.a pkgconfig/gpuexec-static.pc cmake/gpuexec
     cmake/gpuexec/gpuexecConfigVersion.cmake ${wgpu:+gpuexec/libwgpu_native.so}; do
     [[ -e $libdir/$file ]] || fail "$file is not installed"
 done
+[[ $(ls "$prefix/bin") == gpuexec ]] || fail "programs installed: $(ls "$prefix/bin")"
 while read -r document; do
     [[ -e $prefix/share/doc/gpuexec/$document ]] || fail "$document, which is spoken of, is not installed"
 done < <(grep -rhoE 'doc/[a-z]+\.md' "$prefix/include" "$prefix/share/man" | sort -u | cut -d/ -f2)
@@ -57,7 +58,7 @@ if grep -rIlF -e "$build" -e "$root/include" -e "$root/src" -e "$scratch/first" 
 fi
 
 export PKG_CONFIG_PATH=${pc%/*}
-version=$(awk '$2 ~ /^GX_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' "$prefix/include/gpuexec.h")
+version=$(awk '$2 ~ /^GX_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' "$prefix/include/gpuexec/core.h")
 [[ $(pkg-config --modversion gpuexec) == "$version" ]] || fail "pkg-config does not say $version"
 read -ra cflags <<<"$(pkg-config --cflags gpuexec)"
 read -ra static_libs <<<"$(pkg-config --libs gpuexec-static)"

@@ -164,7 +164,7 @@ for prefix in static shared; do
         says "$prefix: --device $device" "build it with -DGPUEXEC_TEST_DEVICES=ON"
     done
     "$program" devices >log 2>&1 || fail "$prefix: devices"
-    says "$prefix: no WebGPU" "no WebGPU: this build had no headers"
+    says "$prefix: no WebGPU" "no WebGPU: this library was built without it"
     "$program" report "$root/tests/report/data/server.csv" -o page.html >log 2>&1 || fail "$prefix: report"
     says "$prefix: no Chart.js" "built without Chart.js"
 done

@@ -44,7 +44,7 @@ function(vcpkg_install_copyright)
   file(COPY_FILE ${arg_FILE_LIST} "${PACKAGES}/share/${PORT}/copyright")
 endfunction()
 
-file(STRINGS "${ROOT}/include/gpuexec.h" version REGEX "^#define GX_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+file(STRINGS "${ROOT}/include/gpuexec/core.h" version REGEX "^#define GX_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
 string(REGEX REPLACE "[^0-9;]" "" version "${version}")
 list(JOIN version "." version)
 file(READ "${ROOT}/packaging/vcpkg/vcpkg.json" manifest)
@@ -63,7 +63,7 @@ has("${PACKAGES}/share/${PORT}/${PORT}Config.cmake" "${PACKAGES}/share/${PORT}/c
     "${PACKAGES}/share/${PORT}/usage")
 file(GLOB_RECURSE files RELATIVE "${PACKAGES}" "${PACKAGES}/*")
 list(FILTER files EXCLUDE REGEX
-     "^(include/gpuexec\\.h|lib/libgpuexec\\.a|lib/pkgconfig/gpuexec[a-z-]*\\.pc|share/gpuexec/[^/]*)$")
+     "^(include/gpuexec\\.h|include/gpuexec/[a-z]+\\.h|lib/libgpuexec\\.a|lib/pkgconfig/gpuexec[a-z-]*\\.pc|share/gpuexec/[^/]*)$")
 if(files)
   message(FATAL_ERROR "out of place: ${files}")
 endif()

@@ -38,7 +38,8 @@ struct object {
     void *memory;       /* of memory, registered or allocated; text of a module or link */
     size_t bytes;       /* of memory, ... */
     CUcontext context;  /* ... and what it was allocated in */
-    struct timespec at; /* of an event */
+    struct timespec at; /* of an event, ... */
+    CUstream stream;    /* ... and where it was recorded */
     int emulated;       /* of a module: its number in gx__ptx, or -1 */
     uint32_t word[3];   /* and the numbers in its text: OP, CHECK, REPEAT */
 };
@@ -385,6 +386,20 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpy2DAsync_v2(const CUmemcpy2D *copy, CUstream stream)
+{
+    (void)stream;
+    BEGIN;
+    if (copy->from_type != CU_MEMORYTYPE_UNIFIED || copy->to_type != CU_MEMORYTYPE_UNIFIED ||
+        copy->width > copy->from_pitch || copy->width > copy->to_pitch ||
+        copy->from_pitch > CU_PITCH_MAX || copy->to_pitch > CU_PITCH_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t row = 0; row < copy->height; row++)
+        memcpy((char *)(uintptr_t)copy->to + row * copy->to_pitch,
+               (const char *)(uintptr_t)copy->from + row * copy->from_pitch, copy->width);
+    return CUDA_SUCCESS;
+}
+
 /* ---- streams and events ---- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
@@ -409,10 +424,10 @@ CUresult cuStreamQuery(CUstream stream)
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
-    (void)stream;
-    (void)event;
     (void)flags;
     BEGIN;
+    if (S.watched && stream != S.watched && ((struct object *)event)->stream == S.watched)
+        __atomic_fetch_add(&S.watching, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
 
@@ -443,8 +458,8 @@ CUresult cuEventDestroy_v2(CUevent event)
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    (void)stream;
     BEGIN;
+    ((struct object *)event)->stream = stream;
     clock_gettime(CLOCK_MONOTONIC, &((struct object *)event)->at);
     return CUDA_SUCCESS;
 }
@@ -569,12 +584,12 @@ static void run_words(const struct gx_ptx_args *args, size_t n, bool subtract)
 }
 
 /* Multiplies by its parameter. */
-static void run_own(const struct cu_own_args *args, size_t threads)
+static void run_own(const struct cu_registered_args *args, size_t threads)
 {
     const uint32_t *push = args->push, *a = (uint32_t *)(uintptr_t)args->bind[1] + push[2];
     uint32_t *out = (uint32_t *)(uintptr_t)args->bind[0] + push[1];
     for (size_t i = 0; i < push[0] && i < threads; i++)
-        out[i] = a[i * push[5]] * push[GX_K_OWN_PUSH_WORDS];
+        out[i] = a[i * push[5]] * push[GX_REGISTERED_PUSH_WORDS];
 }
 
 /* In the default floating-point mode: the device sees to it, and a GPU has no other. */

@@ -36,6 +36,8 @@ struct fake_cuda {
     unsigned links, launches, early; /* the latter: of those, before others end */
     int contexts, current;           /* retained, and pushed */
     int live[FAKE_KINDS];            /* objects */
+    CUstream watched;                /* set by the test: a stream of its own, and ... */
+    int watching;                    /* ... calls that made others wait for it */
     int endless;                     /* calls that would wait for a stream that stands still */
     int left; /* that were alive when a context that was not lost was released */
 };

@@ -340,6 +340,6 @@ gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b,
 
 gx_status gxt_run(gx_ctx *ctx, const gx_job *job, const char *device, gx_report *report)
 {
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     return gx_run(ctx, job, 1, &opts, report);
 }

@@ -24,7 +24,10 @@
 
 /* All of them, in the order of their numbers; operations without those that take parameters. */
 extern const gx_field gxt_fields[GX_FIELD_END - 1];
-extern const gx_op gxt_ops[GX_NTT - 1];
+#define GXT_ONE_PLAIN(symbol, value, name, operands, words, shape, ...)                            \
+    +(GX_SHAPE_##shape == GX_SHAPE_ELEMENTWISE || GX_SHAPE_##shape == GX_SHAPE_REDUCTION)
+enum { GXT_OPS = GX__OP_LIST(GXT_ONE_PLAIN) };
+extern const gx_op gxt_ops[GXT_OPS];
 
 /* Those among the operations that give one result. */
 #define GXT_ONE_REDUCTION(symbol, value, name, operands, words, shape, ...)                        \

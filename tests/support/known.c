@@ -74,12 +74,12 @@ void known_set_random(struct known *k, size_t i, struct oracle_rng *rng)
 
 void known_make(struct known *k, gx_ctx *ctx)
 {
-    gx_multiply_desc desc = {.struct_size = sizeof desc,
-                             .curve = k->curve,
-                             .scalars = k->t,
-                             .form = GX_POINT_XY_MONT,
-                             .count = k->count,
-                             .out = k->points};
+    gx_multiply_params desc = {.struct_size = sizeof desc,
+                               .curve = k->curve,
+                               .scalars = k->t,
+                               .form = GX_POINT_XY_MONT,
+                               .count = k->count,
+                               .out = k->points};
     if (gx_points_multiply(ctx, &desc) != GX_OK)
         fail_msg("%s", gx_last_message());
     for (size_t i = 0; i < k->count; i = 5 * i + 3) {
@@ -95,11 +95,11 @@ void known_make(struct known *k, gx_ctx *ctx)
 
 gx_points *known_points(const struct known *k, gx_ctx *ctx)
 {
-    gx_points_desc desc = {.struct_size = sizeof desc,
-                           .curve = k->curve,
-                           .form = GX_POINT_XY_MONT,
-                           .points = k->points,
-                           .count = k->count};
+    gx_points_params desc = {.struct_size = sizeof desc,
+                             .curve = k->curve,
+                             .form = GX_POINT_XY_MONT,
+                             .points = k->points,
+                             .count = k->count};
     gx_points *made = NULL;
     uint64_t bad = 0;
     if (gx_points_create(ctx, &desc, &made, &bad) != GX_OK)

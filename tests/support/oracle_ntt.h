@@ -9,7 +9,7 @@
 
 #include "support/oracle.h"
 
-/* What gx_ntt_params and gx_domain_desc describe together. */
+/* What gx_ntt_params and gx_domain_params describe together. */
 struct oracle_ntt {
     gx_field field;
     uint32_t log2_n, log2_pad, flags; /* GX_NTT_* */

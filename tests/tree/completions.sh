@@ -108,10 +108,10 @@ for shell in bash fish zsh; do
     offers "$shell" "gpuexec verify --field bn" bn254-fr bn254-fq not:u32
     offers "$shell" "gpuexec scan --device c" cpu
     offers "$shell" "gpuexec run -a " elements.bin
-    offers "$shell" "gpuexec bench --suite " ops persistence engine router seeds not:elements.bin
+    offers "$shell" "gpuexec msm --check " none curve subgroup not:elements.bin
 done
 for shell in bash fish; do # zsh is as it is above, and slow
-    offers "$shell" "gpuexec bench --part " batch stream not:elements.bin not:of
+    offers "$shell" "gpuexec msm --point-form " xy-mont eip2537 not:elements.bin not:how
     offers "$shell" "gpuexec run --cpumask " portable avx512 not:elements.bin
     offers "$shell" "gpuexec serve --token " not:elements.bin
 done

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# lists.sh ROOT: every constant with a value in the public header is a row of one of the library's
+# lists.sh ROOT: every constant with a value in the public headers is a row of one of the library's
 # lists, with the same value, and vice versa. The compiler detects a row whose constant is missing
 # or differs; only this test detects a constant without a row.
 set -euo pipefail
 
 # SYMBOL VALUE of each enumerator, comments left out, and of each row X(SYMBOL, VALUE, ...).
 constants() {
-    gcc -E -P -x c - <"$1" | tr '\n' ' ' | grep -oE 'enum \{[^}]*\}' |
+    gcc -E -P -x c "$1" | tr '\n' ' ' | grep -oE 'enum \{[^}]*\}' |
         grep -oE 'GX_[A-Z0-9_]+ = -?[0-9]+' | sed 's/ = / /' | sort
 }
 rows() {

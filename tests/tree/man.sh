@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # man.sh PAGES HEADER PROGRAM: the manual pages pass mandoc and man without warnings, and are
-# complete: every command, every option shown in its help, every public function.
+# complete: every command, every option shown in its help, every public name.
 set -euo pipefail
 pages=$1 header=$2 program=$3
 status=0
@@ -51,15 +51,30 @@ for variable in $("$program" --help | grep -oE '\(GPUEXEC_[A-Z_]+\)|^  [A-Z_]+='
     grep -qw "$variable" <<<"$program_page" || fail "gpuexec.1 has no $variable"
 done
 
+declare -A text
 overview=$(shown "$pages/man3/gpuexec.3")
-functions=$(gcc -E -P -x c "$header" | tr '\n' ' ' | tr ';' '\n' | sed -n 's/.*visibility("default")//p' |
+plain=$(gcc -E -P -x c "$header")
+functions=$(tr '\n' ' ' <<<"$plain" | tr ';' '\n' | sed -n 's/.*visibility("default")//p' |
     grep -o 'gx_[a-z0-9_]* *(' | tr -d ' (')
-[[ -n $functions ]] || fail "no function in $header"
-for function in $functions; do
-    [[ -e $pages/man3/$function.3 ]] || fail "no page of $function"
-    grep -qE "^ *$function\(" <<<"$(shown "$pages/man3/$function.3")" || fail "$function.3 does not declare it"
-    grep -qw "$function" <<<"$overview" || fail "gpuexec.3 has no $function"
+types=$(grep -oE '^typedef struct gx_[a-z0-9_]+|^typedef [^(]* gx_[a-z0-9_]+;|\(\*gx_[a-z0-9_]+\)' <<<"$plain" |
+    grep -oE 'gx_[a-z0-9_]+' | sort -u)
+constants=$({ grep -oE '\bGX_[A-Z0-9_]+ = ' <<<"$plain"; gcc -E -dM -x c "$header" | grep -o '^#define GX_[A-Z0-9_]*'; } |
+    grep -oE 'GX_[A-Z0-9_]+' | grep -vxE 'GX_API|GX_VERSION_(MAJOR|MINOR|PATCH)')
+[[ -n $functions && -n $types && -n $constants ]] || fail "no functions, types or constants in $header"
+for name in $functions $types $constants; do
+    if [[ ! -e $pages/man3/$name.3 ]]; then
+        fail "no page of $name"
+        continue
+    fi
+    # Many names share a page, which is shown once.
+    file=$(readlink -f "$pages/man3/$name.3")
+    [[ -n ${text[$file]:-} ]] || text[$file]=$(shown "$file")
+    case $name in
+    GX_*) grep -qE "\b$name = |#define $name\b" <<<"${text[$file]}" || fail "$name.3 does not define it" ;;
+    *) grep -qE "(^ *|typedef .*)\b$name(\(|;| \{|\))" <<<"${text[$file]}" || fail "$name.3 does not declare it" ;;
+    esac
+    [[ $name == GX_* ]] || grep -qw "$name" <<<"$overview" || fail "gpuexec.3 has no $name"
 done
 
-[[ $status -ne 0 ]] || echo "ok    $count pages, $(wc -w <<<"$commands") commands, $(wc -w <<<"$functions") functions"
+[[ $status -ne 0 ]] || echo "ok    $count pages, $(wc -w <<<"$commands") commands, $(wc -w <<<"$functions $types $constants") names"
 exit $status

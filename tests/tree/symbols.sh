@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# symbols.sh HEADER SHARED STATIC: the shared library exports exactly the functions that the header
-# declares GX_API, each with a version; the static one defines nothing outside gx_; the soname
+# symbols.sh HEADER SHARED STATIC: the shared library exports exactly the functions that the headers
+# declare GX_API, each with a version; the static one defines nothing outside gx_; the soname
 # contains major and minor while the version is 0.x.
 set -euo pipefail
 header=$1 shared=$2 static=$3
@@ -38,7 +38,7 @@ if nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' | grep -v '^gx_';
     status=1
 fi
 
-number() { awk -v name="GX_VERSION_$1" '$2 == name { print $3 }' "$header"; }
+number() { awk -v name="GX_VERSION_$1" '$2 == name { print $3 }' "${header%.h}/core.h"; }
 soname=$(readelf -d "$shared" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 want=libgpuexec.so.$(number MAJOR)
 [[ $(number MAJOR) -ne 0 ]] || want+=.$(number MINOR)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How often each of eight values occurs: one workgroup, one result (own_kernels.c says so in C and WGSL).
+ * How often each of eight values occurs: one workgroup, one result (registered_kernels.c says so in C and WGSL).
  */
 #version 450
 layout(local_size_x = 64) in;

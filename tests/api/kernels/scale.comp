@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements of different sizes, several per invocation, and parameters (own_kernels.c says so in C and WGSL).
+ * Elements of different sizes, several per invocation, and parameters (registered_kernels.c says so in C and WGSL).
  */
 #version 450
 layout(local_size_x = 32) in;

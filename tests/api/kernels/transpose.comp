@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Transposes a matrix: a grid of two dimensions (own_kernels.c says so in C and WGSL).
+ * Transposes a matrix: a grid of two dimensions (registered_kernels.c says so in C and WGSL).
  */
 #version 450
 layout(local_size_x = 8, local_size_y = 8) in;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See own_kernels.h.
+ * See registered_kernels.h.
  */
-#include "api/own_kernels.h"
+#include "api/registered_kernels.h"
 
 #define SPIRV(name) static const uint32_t name##_spirv[]
 SPIRV(muladd) = {
@@ -150,8 +150,8 @@ static void transpose_fn(void *user, const gx_kernel_call *k)
 #define CODE(name)                                                                                 \
     .fn = name##_fn, .spirv = name##_spirv, .spirv_bytes = sizeof name##_spirv, .wgsl = name##_wgsl
 
-const gx_op_desc own_descs[OWN_KERNELS] = {
-    [MULADD] = {.struct_size = sizeof(gx_op_desc),
+const gx_kernel_params registered_descs[REGISTERED_KERNELS] = {
+    [MULADD] = {.struct_size = sizeof(gx_kernel_params),
                 .name = "m31-mul-add",
                 .operands = 3,
                 .a_bytes = 4,
@@ -161,7 +161,7 @@ const gx_op_desc own_descs[OWN_KERNELS] = {
                 .group_elems = 64,
                 .wgsl_entry = "start",
                 CODE(muladd)},
-    [SCALE] = {.struct_size = sizeof(gx_op_desc),
+    [SCALE] = {.struct_size = sizeof(gx_kernel_params),
                .name = "scale",
                .operands = 1,
                .a_bytes = 8,
@@ -169,14 +169,14 @@ const gx_op_desc own_descs[OWN_KERNELS] = {
                .params_bytes = sizeof(struct scale),
                .group_elems = 96,
                CODE(scale)},
-    [COUNT] = {.struct_size = sizeof(gx_op_desc),
+    [COUNT] = {.struct_size = sizeof(gx_kernel_params),
                .name = "count",
                .operands = 1,
                .flags = GX_OP_WHOLE | GX_OP_ONE_RESULT,
                .a_bytes = 4,
                .out_bytes = 32,
                CODE(count)},
-    [TRANSPOSE] = {.struct_size = sizeof(gx_op_desc),
+    [TRANSPOSE] = {.struct_size = sizeof(gx_kernel_params),
                    .name = "transpose",
                    .operands = 1,
                    .flags = GX_OP_WHOLE,
@@ -186,19 +186,19 @@ const gx_op_desc own_descs[OWN_KERNELS] = {
                    CODE(transpose)},
 };
 
-gx_op own_register(gx_ctx *ctx, enum own_kernel kernel)
+gx_op registered_register(gx_ctx *ctx, enum registered_kernel kernel)
 {
     gx_op op = 0;
-    if (gx_op_register(ctx, &own_descs[kernel], &op) != GX_OK)
+    if (gx_op_register(ctx, &registered_descs[kernel], &op) != GX_OK)
         fail_msg("%s", gx_last_message());
     return op;
 }
 
 /* ---- cases ---- */
 
-size_t own_words(enum own_kernel kernel, char operand)
+size_t registered_words(enum registered_kernel kernel, char operand)
 {
-    const gx_op_desc *d = &own_descs[kernel];
+    const gx_kernel_params *d = &registered_descs[kernel];
     return (operand == 'o'   ? d->out_bytes
             : operand == 'a' ? d->a_bytes
             : operand == 'b' ? d->b_bytes
@@ -207,12 +207,14 @@ size_t own_words(enum own_kernel kernel, char operand)
 }
 
 /* The expected words, one at a time. */
-static uint32_t wanted(const struct own_case *c, size_t word)
+static uint32_t wanted(const struct registered_case *c, size_t word)
 {
     const uint32_t *in[3];
-    size_t i = word / own_words(c->kernel, 'o'), part = word % own_words(c->kernel, 'o');
+    size_t i = word / registered_words(c->kernel, 'o'),
+           part = word % registered_words(c->kernel, 'o');
     for (int k = 0; k < 3; k++)
-        in[k] = c->in[k] + (c->broadcast >> k & 1 ? 0 : i * own_words(c->kernel, (char)('a' + k)));
+        in[k] = c->in[k] +
+                (c->broadcast >> k & 1 ? 0 : i * registered_words(c->kernel, (char)('a' + k)));
     if (c->kernel == MULADD) {
         uint32_t x = 0; /* schoolbook: a doubled and added bit by bit, never above 32 bits */
         for (int bit = 30; bit >= 0; bit--) {
@@ -236,13 +238,14 @@ static uint32_t wanted(const struct own_case *c, size_t word)
     return count;
 }
 
-void own_case_make(struct own_case *c, enum own_kernel kernel, gx_op op, size_t n,
-                   uint32_t broadcast, uint64_t seed)
+void registered_case_make(struct registered_case *c, enum registered_kernel kernel, gx_op op,
+                          size_t n, uint32_t broadcast, uint64_t seed)
 {
-    *c = (struct own_case){.kernel = kernel, .op = op, .n = n, .broadcast = broadcast, .width = 6};
-    c->words_out = (kernel == COUNT ? 1 : n) * own_words(kernel, 'o');
+    *c = (struct registered_case){
+        .kernel = kernel, .op = op, .n = n, .broadcast = broadcast, .width = 6};
+    c->words_out = (kernel == COUNT ? 1 : n) * registered_words(kernel, 'o');
     for (int k = 0; k < 3; k++) {
-        size_t words = (broadcast >> k & 1 ? 1 : n) * own_words(kernel, (char)('a' + k));
+        size_t words = (broadcast >> k & 1 ? 1 : n) * registered_words(kernel, (char)('a' + k));
         c->in[k] = gxt_alloc(words * 4 + 4);
         gxt_bytes(&seed, c->in[k], words * 4);
         for (size_t i = 0; i < words && kernel == MULADD; i++)
@@ -261,7 +264,7 @@ void own_case_make(struct own_case *c, enum own_kernel kernel, gx_op op, size_t 
     }
 }
 
-void own_case_free(struct own_case *c)
+void registered_case_free(struct registered_case *c)
 {
     for (int k = 0; k < 3; k++)
         free(c->in[k]);
@@ -269,11 +272,11 @@ void own_case_free(struct own_case *c)
     free(c->out);
 }
 
-gx_job own_case_job(struct own_case *c)
+gx_job registered_case_job(struct registered_case *c)
 {
     gx_job job = {.op = c->op, .n = c->n, .out = gx_host(c->out)};
     gx_operand *const operands[] = {&job.a, &job.b, &job.c};
-    for (uint32_t k = 0; k < own_descs[c->kernel].operands; k++) {
+    for (uint32_t k = 0; k < registered_descs[c->kernel].operands; k++) {
         *operands[k] = gx_host(c->in[k]);
         operands[k]->broadcast = c->broadcast >> k & 1;
     }
@@ -285,7 +288,7 @@ gx_job own_case_job(struct own_case *c)
     return job;
 }
 
-void own_case_check(struct own_case *c)
+void registered_case_check(struct registered_case *c)
 {
     assert_memory_equal(c->out, c->want, c->words_out * 4);
     memset(c->out, 0x5c, c->words_out * 4);

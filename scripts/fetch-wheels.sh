@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fetch-conan.sh FOLDER: puts Conan into FOLDER, from the wheels named in cmake/conan-wheels.txt: to run
-# with PYTHONPATH=FOLDER python3 -m conans.conan. pip downloads them from the package index configured on
-# this machine; one with another checksum is rejected. Does nothing if FOLDER has it already.
+# fetch-wheels.sh LIST FOLDER: puts the wheels named in LIST, a Python program and all that it imports, into
+# FOLDER: to run with PYTHONPATH=FOLDER python3 -m NAME. pip downloads them from the package index configured
+# on this machine; one with another checksum is rejected. Does nothing if FOLDER has them already.
 set -euo pipefail
 
-if [[ $# -ne 1 ]]; then
-    echo "usage: fetch-conan.sh FOLDER" >&2
+if [[ $# -ne 2 ]]; then
+    echo "usage: fetch-wheels.sh LIST FOLDER" >&2
     exit 2
 fi
-folder=$1
-list=$(dirname "$0")/../cmake/conan-wheels.txt
-# Two of the wheels are for one version of Python.
+list=$1 folder=$2
+# Some of the wheels are for one version of Python.
 stamp="$(python3 -c 'import sys; print(sys.version)') $(sha256sum <"$list")"
 if [[ -f $folder/stamp && $(<"$folder/stamp") == "$stamp" ]]; then exit 0; fi
 

@@ -8,7 +8,7 @@
 
 #include "support/harness.h"
 
-enum own_kernel { MULADD, SCALE, COUNT, TRANSPOSE, OWN_KERNELS };
+enum registered_kernel { MULADD, SCALE, COUNT, TRANSPOSE, REGISTERED_KERNELS };
 
 #define M31 0x7fffffffu
 
@@ -18,16 +18,16 @@ struct scale {
 };
 
 /* All kernels of each operation. */
-extern const gx_op_desc own_descs[OWN_KERNELS];
+extern const gx_kernel_params registered_descs[REGISTERED_KERNELS];
 
-gx_op own_register(gx_ctx *ctx, enum own_kernel kernel);
+gx_op registered_register(gx_ctx *ctx, enum registered_kernel kernel);
 
 /* Words of an element of operand 'a', 'b', 'c' or 'o'; of all of out for COUNT. */
-size_t own_words(enum own_kernel kernel, char operand);
+size_t registered_words(enum registered_kernel kernel, char operand);
 
 /* Operands, broadcast ones a single element, and the expected result. */
-struct own_case {
-    enum own_kernel kernel;
+struct registered_case {
+    enum registered_kernel kernel;
     gx_op op;
     size_t n, words_out;
     uint32_t broadcast; /* bit 0: a, bit 1: b, bit 2: c */
@@ -38,12 +38,12 @@ struct own_case {
 };
 
 /* n must be a multiple of 6 for TRANSPOSE. */
-void own_case_make(struct own_case *c, enum own_kernel kernel, gx_op op, size_t n,
-                   uint32_t broadcast, uint64_t seed);
-void own_case_free(struct own_case *c);
+void registered_case_make(struct registered_case *c, enum registered_kernel kernel, gx_op op,
+                          size_t n, uint32_t broadcast, uint64_t seed);
+void registered_case_free(struct registered_case *c);
 /* A job in host memory, to c->out; the case must stay where it is. */
-gx_job own_case_job(struct own_case *c);
+gx_job registered_case_job(struct registered_case *c);
 /* c->out is as expected; it is cleared. */
-void own_case_check(struct own_case *c);
+void registered_case_check(struct registered_case *c);
 
 #endif

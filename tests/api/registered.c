@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "api/own_kernels.h"
+#include "api/counters.h"
+#include "api/registered_kernels.h"
 
 enum { DEVICES_MAX = 4 };
 
@@ -41,12 +42,12 @@ static void close_watched(gx_ctx *ctx)
     assert_int_equal(gxt_complaints(), 0);
 }
 
-static void run_on(gx_ctx *ctx, struct own_case *c, const gx_run_opts *opts)
+static void run_on(gx_ctx *ctx, struct registered_case *c, const gx_run_params *opts)
 {
-    gx_job job = own_case_job(c);
+    gx_job job = registered_case_job(c);
     if (gx_run(ctx, &job, 1, opts, NULL) != GX_OK)
-        fail_msg("%s on %s: %s", own_descs[c->kernel].name, opts->device, gx_last_message());
-    own_case_check(c);
+        fail_msg("%s on %s: %s", registered_descs[c->kernel].name, opts->device, gx_last_message());
+    registered_case_check(c);
 }
 
 /* ---- everything that other jobs can do ---- */
@@ -56,18 +57,19 @@ static void every_kernel_on_every_device(void **state)
     static const size_t sizes[] = {6, 66, 96, 600, 3000};
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 1000});
-    for (int k = 0; k < OWN_KERNELS; k++) {
-        gx_op op = own_register(ctx, (enum own_kernel)k);
+    for (int k = 0; k < REGISTERED_KERNELS; k++) {
+        gx_op op = registered_register(ctx, (enum registered_kernel)k);
         for (size_t i = 0; i < GXT_COUNT(sizes) * device_count; i++) {
-            struct own_case c;
-            own_case_make(&c, (enum own_kernel)k, op, sizes[i / device_count], 0, i + 1);
+            struct registered_case c;
+            registered_case_make(&c, (enum registered_kernel)k, op, sizes[i / device_count], 0,
+                                 i + 1);
             for (int way = 0; way < 12; way++) {
-                const gx_run_opts opts = {.device = devices[i % device_count],
-                                          .path = (gx_path)(way % 3),
-                                          .mode = (gx_mode)(way / 3)};
+                const gx_run_params opts = {.device = devices[i % device_count],
+                                            .path = (gx_path)(way % 3),
+                                            .mode = (gx_mode)(way / 3)};
                 run_on(ctx, &c, &opts);
             }
-            own_case_free(&c);
+            registered_case_free(&c);
         }
     }
     close_watched(ctx);
@@ -77,13 +79,13 @@ static void broadcasts(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.dispatch_elems = 100});
-    gx_op op = own_register(ctx, MULADD);
+    gx_op op = registered_register(ctx, MULADD);
     for (uint32_t bits = 0; bits < 8; bits++)
         for (size_t d = 0; d < device_count; d++) {
-            struct own_case c;
-            own_case_make(&c, MULADD, op, 333, bits, bits + 1);
-            run_on(ctx, &c, &(gx_run_opts){.device = devices[d]});
-            own_case_free(&c);
+            struct registered_case c;
+            registered_case_make(&c, MULADD, op, 333, bits, bits + 1);
+            run_on(ctx, &c, &(gx_run_params){.device = devices[d]});
+            registered_case_free(&c);
         }
     close_watched(ctx);
 }
@@ -92,16 +94,16 @@ static void in_place(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 300});
-    gx_op op = own_register(ctx, MULADD);
+    gx_op op = registered_register(ctx, MULADD);
     for (size_t i = 0; i < 3 * device_count; i++) {
-        struct own_case c;
-        own_case_make(&c, MULADD, op, 1000, 0, i + 1);
-        gx_job job = own_case_job(&c);
+        struct registered_case c;
+        registered_case_make(&c, MULADD, op, 1000, 0, i + 1);
+        gx_job job = registered_case_job(&c);
         job.out.host = c.in[i % 3];
-        gx_run_opts opts = {.device = devices[i / 3]};
+        gx_run_params opts = {.device = devices[i / 3]};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_OK);
         assert_memory_equal(c.in[i % 3], c.want, c.words_out * 4);
-        own_case_free(&c);
+        registered_case_free(&c);
     }
     close_watched(ctx);
 }
@@ -111,13 +113,13 @@ static void buffers(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.dispatch_elems = 100});
-    for (int k = 0; k < OWN_KERNELS; k++) {
-        gx_op op = own_register(ctx, (enum own_kernel)k);
+    for (int k = 0; k < REGISTERED_KERNELS; k++) {
+        gx_op op = registered_register(ctx, (enum registered_kernel)k);
         for (size_t d = 0; d < device_count; d++) {
-            struct own_case c;
+            struct registered_case c;
             gx_buf *buf[4] = {NULL};
-            own_case_make(&c, (enum own_kernel)k, op, 606, 0, d + 1);
-            gx_job job = own_case_job(&c);
+            registered_case_make(&c, (enum registered_kernel)k, op, 606, 0, d + 1);
+            gx_job job = registered_case_job(&c);
             gx_operand *const operands[] = {&job.a, &job.b, &job.c, &job.out};
             for (uint32_t i = 0; i < 4; i++) {
                 size_t at = 4 + 12 * i, bytes = gx_operand_bytes(&job, "abco"[i]);
@@ -135,11 +137,11 @@ static void buffers(void **state)
                 assert_string_equal(r.device, devices[d]);
                 assert_int_equal(r.path, GX_PATH_DIRECT);
                 assert_int_equal(gx_buf_read(buf[3], 4 + 36, c.out, c.words_out * 4), GX_OK);
-                own_case_check(&c);
+                registered_case_check(&c);
             }
             for (int i = 0; i < 4; i++)
                 gx_buf_destroy(&buf[i]);
-            own_case_free(&c);
+            registered_case_free(&c);
         }
     }
     close_watched(ctx);
@@ -152,34 +154,34 @@ static void batches(void **state)
     enum { N = 900, JOBS = 6 };
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 256});
-    gx_op ops[OWN_KERNELS];
-    for (int k = 0; k < OWN_KERNELS; k++)
-        ops[k] = own_register(ctx, (enum own_kernel)k);
-    struct own_case c[OWN_KERNELS];
-    for (int k = 0; k < OWN_KERNELS; k++)
-        own_case_make(&c[k], (enum own_kernel)k, ops[k], N, 0, (uint64_t)k + 9);
+    gx_op ops[REGISTERED_KERNELS];
+    for (int k = 0; k < REGISTERED_KERNELS; k++)
+        ops[k] = registered_register(ctx, (enum registered_kernel)k);
+    struct registered_case c[REGISTERED_KERNELS];
+    for (int k = 0; k < REGISTERED_KERNELS; k++)
+        registered_case_make(&c[k], (enum registered_kernel)k, ops[k], N, 0, (uint64_t)k + 9);
     uint32_t *sums = gxt_alloc(N * 4), *twice = gxt_alloc(N * 4);
     for (size_t i = 0; i < 4 * device_count; i++) {
         gx_job jobs[JOBS];
-        for (int k = 0; k < OWN_KERNELS; k++)
-            jobs[k] = own_case_job(&c[k]);
+        for (int k = 0; k < REGISTERED_KERNELS; k++)
+            jobs[k] = registered_case_job(&c[k]);
         jobs[4] = gxt_job(GX_ADD, GX_U32, N, c[MULADD].out, c[TRANSPOSE].in[0], NULL, sums);
         jobs[5] = jobs[4];
         jobs[5].a = jobs[5].b = gx_host(sums);
         jobs[5].out = gx_host(twice);
-        gx_run_opts opts = {.device = devices[i / 4], .mode = (gx_mode)(i % 4)};
+        gx_run_params opts = {.device = devices[i / 4], .mode = (gx_mode)(i % 4)};
         gx_report reports[JOBS];
         gxt_reports(reports, JOBS);
         assert_int_equal(gx_run(ctx, jobs, JOBS, &opts, reports), GX_OK);
         for (size_t j = 0; j < N; j++)
             assert_int_equal(twice[j], 2 * (c[MULADD].want[j] + c[TRANSPOSE].in[0][j]));
-        for (int k = 0; k < OWN_KERNELS; k++) {
+        for (int k = 0; k < REGISTERED_KERNELS; k++) {
             assert_string_equal(reports[k].device, devices[i / 4]);
-            own_case_check(&c[k]);
+            registered_case_check(&c[k]);
         }
     }
-    for (int k = 0; k < OWN_KERNELS; k++)
-        own_case_free(&c[k]);
+    for (int k = 0; k < REGISTERED_KERNELS; k++)
+        registered_case_free(&c[k]);
     free(sums);
     free(twice);
     close_watched(ctx);
@@ -190,19 +192,19 @@ static void parameters_of_each_job(void **state)
     enum { JOBS = 5 };
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){0});
-    gx_op op = own_register(ctx, SCALE);
+    gx_op op = registered_register(ctx, SCALE);
     for (size_t i = 0; i < 2 * device_count; i++) {
-        struct own_case c[JOBS];
+        struct registered_case c[JOBS];
         gx_job jobs[JOBS];
-        gx_run_opts opts = {.device = devices[i / 2]};
+        gx_run_params opts = {.device = devices[i / 2]};
         for (size_t k = 0; k < JOBS; k++) {
-            own_case_make(&c[k], SCALE, op, 100, 0, 10 * i + k);
-            jobs[k] = own_case_job(&c[k]);
+            registered_case_make(&c[k], SCALE, op, 100, 0, 10 * i + k);
+            jobs[k] = registered_case_job(&c[k]);
         }
         assert_int_equal(gx_run(ctx, jobs, JOBS, &opts, NULL), GX_OK);
         for (size_t k = 0; k < JOBS; k++) {
-            own_case_check(&c[k]);
-            own_case_free(&c[k]);
+            registered_case_check(&c[k]);
+            registered_case_free(&c[k]);
         }
     }
     close_watched(ctx);
@@ -213,13 +215,13 @@ static void registered_memory(void **state)
     enum { N = 40960 }; /* whole pages */
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 10000});
-    gx_op op = own_register(ctx, MULADD);
+    gx_op op = registered_register(ctx, MULADD);
     for (size_t d = 0; d < device_count; d++) {
-        struct own_case c;
+        struct registered_case c;
         char *memory = gx__os_alloc((size_t)2 << 20); /* whole pages */
         assert_non_null(memory);
-        own_case_make(&c, MULADD, op, N, 0, d + 1);
-        gx_job job = own_case_job(&c);
+        registered_case_make(&c, MULADD, op, N, 0, d + 1);
+        gx_job job = registered_case_job(&c);
         for (size_t i = 0; i < 3; i++)
             memcpy(memory + i * N * 4, c.in[i], (size_t)N * 4);
         job.a.host = memory;
@@ -227,12 +229,12 @@ static void registered_memory(void **state)
         job.c.host = memory + (size_t)N * 8;
         job.out.host = memory + (size_t)N * 12;
         assert_int_equal(gx_host_register(ctx, memory, (size_t)N * 16), GX_OK);
-        gx_run_opts opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
+        gx_run_params opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_OK);
         assert_memory_equal(job.out.host, c.want, (size_t)N * 4);
         assert_int_equal(gx_host_unregister(ctx, memory), GX_OK);
         gx__os_free(memory);
-        own_case_free(&c);
+        registered_case_free(&c);
     }
     close_watched(ctx);
 }
@@ -243,20 +245,20 @@ static void many_workgroups(void **state)
     enum { N = 200000 };
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){0});
-    gx_op_desc desc = own_descs[MULADD];
+    gx_kernel_params desc = registered_descs[MULADD];
     gx_op op;
     desc.group_elems = 1; /* a workgroup computes more, which does no harm */
     assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
     for (size_t d = 1; d < device_count; d++) {
-        struct own_case c;
+        struct registered_case c;
         gx_report r = {.struct_size = sizeof r};
-        gx_run_opts opts = {.device = devices[d], .mode = GX_MODE_SEQUENTIAL};
-        own_case_make(&c, MULADD, op, N, 0, d);
-        gx_job job = own_case_job(&c);
+        gx_run_params opts = {.device = devices[d], .mode = GX_MODE_SEQUENTIAL};
+        registered_case_make(&c, MULADD, op, N, 0, d);
+        gx_job job = registered_case_job(&c);
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
         assert_true(r.dispatches >= 4 || getenv("GX_TEST_VULKAN")); /* other drivers allow more */
-        own_case_check(&c);
-        own_case_free(&c);
+        registered_case_check(&c);
+        registered_case_free(&c);
     }
     close_watched(ctx);
 }
@@ -272,7 +274,7 @@ static void note_call(void *user, const gx_kernel_call *k)
     struct calls *calls = user;
     atomic_fetch_add(&calls->all, 1);
     atomic_fetch_add(&calls->unaligned, (uintptr_t)k->params % 16 != 0);
-    own_descs[SCALE].fn(own_descs[SCALE].user, k);
+    registered_descs[SCALE].fn(registered_descs[SCALE].user, k);
 }
 
 /* For jobs, and to verify them: any struct that shaders have too can be read there. */
@@ -280,17 +282,17 @@ static void parameters_are_aligned(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.sample_every = 1, .dispatch_elems = 100});
-    gx_op_desc desc = own_descs[SCALE];
+    gx_kernel_params desc = registered_descs[SCALE];
     struct calls calls = {0};
     gx_op op;
     desc.fn = note_call;
     desc.user = &calls;
     assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
     for (size_t d = 0; d < device_count; d++) {
-        struct own_case c;
-        own_case_make(&c, SCALE, op, 1000, 0, d + 1);
-        run_on(ctx, &c, &(gx_run_opts){.device = devices[d]});
-        own_case_free(&c);
+        struct registered_case c;
+        registered_case_make(&c, SCALE, op, 1000, 0, d + 1);
+        run_on(ctx, &c, &(gx_run_params){.device = devices[d]});
+        registered_case_free(&c);
     }
     assert_true(calls.all >= device_count);
     assert_int_equal(calls.unaligned, 0);
@@ -310,20 +312,20 @@ static void no_elements(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.sample_every = 1});
-    for (int k = 0; k < OWN_KERNELS; k++) {
-        gx_op_desc desc = own_descs[k];
+    for (int k = 0; k < REGISTERED_KERNELS; k++) {
+        gx_kernel_params desc = registered_descs[k];
         atomic_uint calls = 0;
         gx_op op;
         desc.fn = must_not_run;
         desc.user = &calls;
         assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
         for (size_t i = 0; i < 2 * device_count; i++) {
-            const gx_run_opts opts = {.device = devices[i / 2]};
-            struct own_case c;
+            const gx_run_params opts = {.device = devices[i / 2]};
+            struct registered_case c;
             gx_buf *buf = NULL;
             uint64_t out[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
-            own_case_make(&c, (enum own_kernel)k, op, 0, 0, 1);
-            gx_job job = own_case_job(&c);
+            registered_case_make(&c, (enum registered_kernel)k, op, 0, 0, 1);
+            gx_job job = registered_case_job(&c);
             memcpy(before, out, sizeof out);
             job.out = gx_host(out);
             if (i % 2) {
@@ -336,7 +338,7 @@ static void no_elements(void **state)
                 assert_int_equal(gx_buf_read(buf, 0, out, sizeof out), GX_OK);
             assert_memory_equal(out, before, sizeof out);
             gx_buf_destroy(&buf);
-            own_case_free(&c);
+            registered_case_free(&c);
         }
         assert_int_equal(calls, 0);
     }
@@ -345,14 +347,14 @@ static void no_elements(void **state)
 
 /* ---- routing ---- */
 
-static void run_routed(gx_ctx *ctx, struct own_case *c, gx_policy policy, gx_report *r)
+static void run_routed(gx_ctx *ctx, struct registered_case *c, gx_policy policy, gx_report *r)
 {
-    gx_run_opts opts = {.policy = policy};
-    gx_job job = own_case_job(c);
+    gx_run_params opts = {.policy = policy};
+    gx_job job = registered_case_job(c);
     *r = gxt_report();
     if (gx_run(ctx, &job, 1, &opts, r) != GX_OK)
         fail_msg("%s", gx_last_message());
-    own_case_check(c);
+    registered_case_check(c);
 }
 
 /* With two devices to choose from, jobs are split, whole ones never: to try the second one, and on
@@ -362,10 +364,11 @@ static void split_over(const char *list, int least)
     enum { N = 300000 };
     gx_ctx *ctx = open_watched((gx_config){.device = list});
     int split = 0;
-    for (int k = 0; k < OWN_KERNELS; k++) {
-        struct own_case c;
+    for (int k = 0; k < REGISTERED_KERNELS; k++) {
+        struct registered_case c;
         gx_report r;
-        own_case_make(&c, (enum own_kernel)k, own_register(ctx, (enum own_kernel)k), N, 0, 3);
+        registered_case_make(&c, (enum registered_kernel)k,
+                             registered_register(ctx, (enum registered_kernel)k), N, 0, 3);
         for (int i = 0; i < 12; i++) {
             run_routed(ctx, &c, GX_POLICY_THROUGHPUT, &r);
             assert_int_equal(r.candidates, 2);
@@ -374,7 +377,7 @@ static void split_over(const char *list, int least)
             split += shares - 1;
             assert_int_equal(r.candidate[0].elements + r.candidate[1].elements, N);
         }
-        own_case_free(&c);
+        registered_case_free(&c);
     }
     assert_true(split >= least);
     close_watched(ctx);
@@ -402,15 +405,15 @@ static void devices_without_a_kernel(void **state)
     snprintf(list, sizeof list, "cpu,%s,%s", devices[1], devices[2]);
     gx_ctx *ctx = open_watched((gx_config){.device = list});
     for (uint32_t has = 1; has < 8; has++) {
-        gx_op_desc desc = own_descs[MULADD];
-        struct own_case c;
+        gx_kernel_params desc = registered_descs[MULADD];
+        struct registered_case c;
         gx_report r;
         gx_op op;
         desc.fn = has & 1 ? desc.fn : NULL;
         desc.spirv = has & 2 ? desc.spirv : NULL;
         desc.wgsl = has & 4 ? desc.wgsl : NULL;
         assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
-        own_case_make(&c, MULADD, op, 100000, 0, has);
+        registered_case_make(&c, MULADD, op, 100000, 0, has);
         for (int i = 0; i < 4; i++) {
             run_routed(ctx, &c, GX_POLICY_AUTO, &r);
             for (uint32_t k = 0; k < r.candidates; k++)
@@ -418,14 +421,14 @@ static void devices_without_a_kernel(void **state)
                     assert_true(has >> d & 1 || strcmp(r.candidate[k].device, devices[d]) != 0);
         }
         for (size_t d = 0; d < 3; d++) {
-            gx_job job = own_case_job(&c);
-            gx_run_opts opts = {.device = devices[d]};
+            gx_job job = registered_case_job(&c);
+            gx_run_params opts = {.device = devices[d]};
             gx_status s = gx_run(ctx, &job, 1, &opts, NULL);
             assert_int_equal(s, has >> d & 1 ? GX_OK : GX_ERR_UNSUPPORTED);
             if (s != GX_OK)
                 assert_non_null(strstr(gx_last_message(), "m31-mul-add"));
         }
-        own_case_free(&c);
+        registered_case_free(&c);
         assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
     }
     close_watched(ctx);
@@ -440,16 +443,16 @@ static void buffers_where_it_cannot_run(void **state)
     char list[100];
     snprintf(list, sizeof list, "cpu,%s", devices[1]);
     gx_ctx *ctx = open_watched((gx_config){.device = list});
-    gx_op_desc desc = own_descs[MULADD];
-    struct own_case c;
+    gx_kernel_params desc = registered_descs[MULADD];
+    struct registered_case c;
     gx_buf *buf = NULL;
     gx_op op;
     desc.spirv = NULL;
     assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
-    own_case_make(&c, MULADD, op, 500, 0, 4);
+    registered_case_make(&c, MULADD, op, 500, 0, 4);
     assert_int_equal(gx_buf_create(ctx, devices[1], 4000, 0, &buf), GX_OK);
     assert_int_equal(gx_buf_write(buf, 0, c.in[0], 2000), GX_OK);
-    gx_job job = own_case_job(&c);
+    gx_job job = registered_case_job(&c);
     job.a = gx_dev(buf, 0);
     job.out = gx_dev(buf, 2000);
     for (int ticket = 0; ticket < 2; ticket++) {
@@ -458,16 +461,16 @@ static void buffers_where_it_cannot_run(void **state)
         if (ticket) {
             assert_int_equal(gx_submit(ctx, &job, 1, NULL, &t), GX_OK);
             assert_int_equal(gx_wait(t, UINT64_MAX, &r), GX_OK);
-            gx_ticket_free(&t);
+            gx_ticket_destroy(&t);
         } else {
             assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
         }
         assert_string_equal(r.device, "cpu");
         assert_int_equal(gx_buf_read(buf, 2000, c.out, 2000), GX_OK);
-        own_case_check(&c);
+        registered_case_check(&c);
     }
     gx_buf_destroy(&buf);
-    own_case_free(&c);
+    registered_case_free(&c);
     close_watched(ctx);
 }
 
@@ -475,18 +478,18 @@ static void estimates(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){0});
-    struct own_case c;
-    own_case_make(&c, SCALE, own_register(ctx, SCALE), 1000, 0, 4);
-    gx_job job = own_case_job(&c);
+    struct registered_case c;
+    registered_case_make(&c, SCALE, registered_register(ctx, SCALE), 1000, 0, 4);
+    gx_job job = registered_case_job(&c);
     for (size_t d = 0; d < device_count; d++) {
         gx_estimate_info info = {.struct_size = sizeof info};
-        gx_run_opts opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
+        gx_run_params opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
         assert_int_equal(gx_estimate(ctx, &job, 1, &opts, &info), GX_OK);
         assert_int_equal(info.dispatches, 1);
         if (d)
             assert_true(info.bytes_up >= 8000 && info.bytes_down >= 12000);
     }
-    own_case_free(&c);
+    registered_case_free(&c);
     close_watched(ctx);
 }
 
@@ -497,17 +500,17 @@ static void tickets(void **state)
     enum { TICKETS = 12 };
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 1000});
-    gx_op ops[OWN_KERNELS];
-    for (int k = 0; k < OWN_KERNELS; k++)
-        ops[k] = own_register(ctx, (enum own_kernel)k);
+    gx_op ops[REGISTERED_KERNELS];
+    for (int k = 0; k < REGISTERED_KERNELS; k++)
+        ops[k] = registered_register(ctx, (enum registered_kernel)k);
     for (size_t d = 0; d <= device_count; d++) {
-        struct own_case c[TICKETS];
+        struct registered_case c[TICKETS];
         gx_ticket *t[TICKETS];
-        gx_run_opts opts = {.device = d < device_count ? devices[d] : NULL};
+        gx_run_params opts = {.device = d < device_count ? devices[d] : NULL};
         for (size_t i = 0; i < TICKETS; i++) {
-            enum own_kernel k = (enum own_kernel)(i % OWN_KERNELS);
-            own_case_make(&c[i], k, ops[k], 6 * (i * 50 + 1), 0, i + 1);
-            gx_job job = own_case_job(&c[i]);
+            enum registered_kernel k = (enum registered_kernel)(i % REGISTERED_KERNELS);
+            registered_case_make(&c[i], k, ops[k], 6 * (i * 50 + 1), 0, i + 1);
+            gx_job job = registered_case_job(&c[i]);
             assert_int_equal(gx_submit(ctx, &job, 1, &opts, &t[i]), GX_OK);
             memset(&c[i].params, 0xff, sizeof c[i].params); /* the ticket has a copy */
             memset(&c[i].scale, 0xff, sizeof c[i].scale);
@@ -515,12 +518,12 @@ static void tickets(void **state)
         }
         for (size_t i = 0; i < TICKETS; i++) {
             assert_int_equal(gx_wait(t[i], UINT64_MAX, NULL), GX_OK);
-            own_case_check(&c[i]);
-            gx_ticket_free(&t[i]);
-            own_case_free(&c[i]);
+            registered_case_check(&c[i]);
+            gx_ticket_destroy(&t[i]);
+            registered_case_free(&c[i]);
         }
     }
-    for (int k = 0; k < OWN_KERNELS; k++) /* no job keeps one */
+    for (int k = 0; k < REGISTERED_KERNELS; k++) /* no job keeps one */
         assert_int_equal(gx_op_unregister(ctx, ops[k]), GX_OK);
     close_watched(ctx);
 }
@@ -557,7 +560,7 @@ static void *refused_then_open(void *user)
     struct open_gate *g = user;
     gx_ticket *t = NULL;
     while (gx_submit(g->ctx, g->job, 1, NULL, &t) == GX_OK)
-        gx_cancel(t), gx_ticket_free(&t);
+        gx_cancel(t), gx_ticket_destroy(&t);
     pthread_mutex_lock(&g->gate->lock);
     g->gate->open = 1;
     pthread_cond_broadcast(&g->gate->changed);
@@ -569,13 +572,13 @@ static void unregistering_waits(void **state)
 {
     (void)state;
     struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
-    gx_op_desc desc = {.struct_size = sizeof desc,
-                       .name = "gate",
-                       .operands = 1,
-                       .a_bytes = 4,
-                       .out_bytes = 4,
-                       .fn = wait_at_gate,
-                       .user = &gate};
+    gx_kernel_params desc = {.struct_size = sizeof desc,
+                             .name = "gate",
+                             .operands = 1,
+                             .a_bytes = 4,
+                             .out_bytes = 4,
+                             .fn = wait_at_gate,
+                             .user = &gate};
     uint32_t a[4] = {1}, out[4];
     gx_ctx *ctx = gxt_open(&(gx_config){.device = "cpu"});
     gx_ticket *t = NULL;
@@ -594,7 +597,7 @@ static void unregistering_waits(void **state)
     assert_int_equal(gate.ended, 1);
     pthread_join(thread, NULL);
     assert_int_equal(gx_wait(t, UINT64_MAX, NULL), GX_OK);
-    gx_ticket_free(&t);
+    gx_ticket_destroy(&t);
     assert_int_equal(gx_op_unregister(ctx, op), GX_ERR_INVALID);
     gx_close(&ctx);
 }
@@ -604,16 +607,17 @@ static void contexts_and_values(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(NULL), *other = gxt_open(NULL);
-    gx_op op = own_register(ctx, MULADD), same_name = own_register(other, MULADD), last = 0;
-    struct own_case c;
+    gx_op op = registered_register(ctx, MULADD), same_name = registered_register(other, MULADD),
+          last = 0;
+    struct registered_case c;
     assert_int_not_equal(op, same_name);
     assert_string_equal(gx_op_get_info(op)->name, "m31-mul-add");
     assert_int_equal(gx_op_get_info(op)->operands, 3);
     assert_int_equal(gx_op_exists(op, 0), 1);
     assert_int_equal(gx_op_exists(op, GX_U32), 0);
     assert_int_equal(gx_op_by_name("m31-mul-add"), 0);
-    own_case_make(&c, MULADD, op, 10, 0, 1);
-    gx_job job = own_case_job(&c);
+    registered_case_make(&c, MULADD, op, 10, 0, 1);
+    gx_job job = registered_case_job(&c);
     assert_int_equal(gx_operand_bytes(&job, 'b'), 40);
     assert_int_equal(gxt_run(other, &job, "cpu", NULL), GX_ERR_INVALID);
     assert_int_equal(gxt_run(ctx, &job, "cpu", NULL), GX_OK);
@@ -623,7 +627,7 @@ static void contexts_and_values(void **state)
     assert_int_equal(gx_operand_bytes(&job, 'b'), 0);
     assert_null(gx_op_get_info(op));
     for (int i = 0; i < 200; i++) {
-        gx_op next = own_register(ctx, MULADD);
+        gx_op next = registered_register(ctx, MULADD);
         assert_int_not_equal(next, op);
         assert_int_not_equal(next, last);
         last = next;
@@ -631,7 +635,7 @@ static void contexts_and_values(void **state)
     }
     gx_close(&other);
     assert_null(gx_op_get_info(same_name));
-    own_case_free(&c);
+    registered_case_free(&c);
     gx_close(&ctx);
 }
 
@@ -641,17 +645,17 @@ static void places_are_used_again(void **state)
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){0});
     for (size_t i = 0; i < 70; i++) {
-        enum own_kernel k = (enum own_kernel)(i % OWN_KERNELS);
-        gx_op op = own_register(ctx, k);
-        struct own_case c;
-        own_case_make(&c, k, op, 60, 0, i + 1);
+        enum registered_kernel k = (enum registered_kernel)(i % REGISTERED_KERNELS);
+        gx_op op = registered_register(ctx, k);
+        struct registered_case c;
+        registered_case_make(&c, k, op, 60, 0, i + 1);
         for (size_t d = 0; d < device_count; d++)
-            run_on(ctx, &c, &(gx_run_opts){.device = devices[d]});
-        own_case_free(&c);
+            run_on(ctx, &c, &(gx_run_params){.device = devices[d]});
+        registered_case_free(&c);
         assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
     }
-    gx_statistics stats = {.struct_size = sizeof stats};
-    assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     assert_int_equal(stats.jobs_done, 70 * device_count);
     assert_int_equal(stats.elements, 70 * 60 * device_count);
     close_watched(ctx);
@@ -663,7 +667,7 @@ static void no_more_places(void **state)
     gx_ctx *ctx = gxt_open(NULL);
     gx_op op;
     for (int i = 0; i <= 64; i++) {
-        gx_op_desc desc = own_descs[COUNT];
+        gx_kernel_params desc = registered_descs[COUNT];
         char name[20];
         snprintf(name, sizeof name, "op-%d", i);
         desc.name = name;
@@ -683,17 +687,17 @@ static void trace_metrics_and_model(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(trace, sizeof trace, "%s/trace", folder);
     gx_ctx *ctx = gxt_open(&(gx_config){.device = "cpu", .trace = trace, .cache_dir = "none"});
-    gx_op op = own_register(ctx, MULADD);
-    gx_model_row rows[64] = {{.struct_size = sizeof *rows}};
+    gx_op op = registered_register(ctx, MULADD);
+    struct gx_model_row rows[64] = {{.n = 0}};
     size_t size = sizeof text, count = GXT_COUNT(rows), found = 0;
-    struct own_case c;
-    own_case_make(&c, MULADD, op, 20000, 0, 1);
+    struct registered_case c;
+    registered_case_make(&c, MULADD, op, 20000, 0, 1);
     for (int i = 0; i < 5; i++)
-        run_on(ctx, &c, &(gx_run_opts){.device = "cpu"});
+        run_on(ctx, &c, &(gx_run_params){.device = "cpu"});
     assert_int_equal(gx_metrics_prometheus(ctx, text, &size), GX_OK);
     assert_non_null(strstr(text, "gpuexec_job_elements_total{device=\"cpu\",op=\"m31-mul-add\","
                                  "field=\"\"} 100000\n"));
-    assert_int_equal(gx_model(ctx, rows, &count), GX_OK);
+    assert_int_equal(gx__model(ctx, rows, &count), GX_OK);
     for (size_t i = 0; i < count && i < GXT_COUNT(rows); i++)
         found += rows[i].op == op && !rows[i].field && rows[i].samples;
     assert_true(found > 0);
@@ -707,7 +711,7 @@ static void trace_metrics_and_model(void **state)
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
     assert_non_null(strstr(text, "\"op\":\"m31-mul-add\""));
-    own_case_free(&c);
+    registered_case_free(&c);
     unlink(trace);
     rmdir(folder);
 }

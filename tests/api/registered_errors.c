@@ -6,7 +6,8 @@
  */
 #include <stdio.h>
 
-#include "api/own_kernels.h"
+#include "api/counters.h"
+#include "api/registered_kernels.h"
 #include "support/heap.h"
 
 enum { WORDS_MAX = 4096 };
@@ -25,7 +26,7 @@ static int prepare(void **state)
 }
 
 /* The call is refused with a message that has this text. */
-static void refused(gx_ctx *ctx, const gx_op_desc *desc, const char *text)
+static void refused(gx_ctx *ctx, const gx_kernel_params *desc, const char *text)
 {
     gx_op op = 7;
     gx_status s = gx_op_register(ctx, desc, &op);
@@ -40,7 +41,7 @@ static void descriptions(void **state)
     gx_op op;
 #define WITH(kernel, text, ...)                                                                    \
     do {                                                                                           \
-        gx_op_desc d = own_descs[kernel];                                                          \
+        gx_kernel_params d = registered_descs[kernel];                                             \
         __VA_ARGS__;                                                                               \
         refused(ctx, &d, text);                                                                    \
     } while (0)
@@ -64,11 +65,11 @@ static void descriptions(void **state)
     WITH(MULADD, "there is no kernel", d.fn = NULL; d.spirv = NULL; d.wgsl = NULL);
     WITH(MULADD, "entry point must have", d.spirv_entry = "");
     WITH(MULADD, "matches no version", d.struct_size = 12);
-    assert_int_equal(gx_op_register(ctx, &own_descs[MULADD], &op), GX_OK);
+    assert_int_equal(gx_op_register(ctx, &registered_descs[MULADD], &op), GX_OK);
     WITH(MULADD, "already has", d.user = NULL);
-    assert_int_equal(gx_op_register(NULL, &own_descs[MULADD], &op), GX_ERR_INVALID);
+    assert_int_equal(gx_op_register(NULL, &registered_descs[MULADD], &op), GX_ERR_INVALID);
     assert_int_equal(gx_op_register(ctx, NULL, &op), GX_ERR_INVALID);
-    assert_int_equal(gx_op_register(ctx, &own_descs[MULADD], NULL), GX_ERR_INVALID);
+    assert_int_equal(gx_op_register(ctx, &registered_descs[MULADD], NULL), GX_ERR_INVALID);
     assert_int_equal(gx_op_unregister(NULL, op), GX_ERR_INVALID);
     assert_int_equal(gx_op_unregister(ctx, GX_ADD), GX_ERR_INVALID);
     assert_int_equal(gx_op_unregister(ctx, 0), GX_ERR_INVALID);
@@ -81,12 +82,12 @@ static void invalid_jobs(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(NULL);
-    struct own_case c, w;
-    own_case_make(&c, SCALE, own_register(ctx, SCALE), 10, 0, 1);
-    own_case_make(&w, TRANSPOSE, own_register(ctx, TRANSPOSE), 12, 0, 1);
+    struct registered_case c, w;
+    registered_case_make(&c, SCALE, registered_register(ctx, SCALE), 10, 0, 1);
+    registered_case_make(&w, TRANSPOSE, registered_register(ctx, TRANSPOSE), 12, 0, 1);
 #define JOB(of, text, ...)                                                                         \
     do {                                                                                           \
-        gx_job job = own_case_job(&(of));                                                          \
+        gx_job job = registered_case_job(&(of));                                                   \
         gx_op_params p = (of).params;                                                              \
         job.params = &p;                                                                           \
         __VA_ARGS__;                                                                               \
@@ -107,8 +108,8 @@ static void invalid_jobs(void **state)
     JOB(w, "needs memory of its own", job.out.host = job.a.host);
     JOB(c, "not registered", job.op += 64);
     JOB(c, "flags 0x8", job.flags = 8);
-    own_case_free(&c);
-    own_case_free(&w);
+    registered_case_free(&c);
+    registered_case_free(&w);
     gx_close(&ctx);
 }
 
@@ -122,11 +123,11 @@ struct words {
     size_t count;
 };
 
-static struct words words_of(enum own_kernel kernel)
+static struct words words_of(enum registered_kernel kernel)
 {
-    struct words w = {.count = own_descs[kernel].spirv_bytes / 4};
+    struct words w = {.count = registered_descs[kernel].spirv_bytes / 4};
     assert_true(w.count < WORDS_MAX);
-    memcpy(w.code, own_descs[kernel].spirv, w.count * 4);
+    memcpy(w.code, registered_descs[kernel].spirv, w.count * 4);
     return w;
 }
 
@@ -163,17 +164,18 @@ static void modules(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(NULL);
-    gx_op_desc d;
+    gx_kernel_params d;
 #define CHANGED(kernel, text, ...)                                                                 \
     do {                                                                                           \
         struct words w = words_of(kernel);                                                         \
-        d = own_descs[kernel];                                                                     \
+        d = registered_descs[kernel];                                                              \
         d.spirv = w.code;                                                                          \
         __VA_ARGS__;                                                                               \
         refused(ctx, &d, text);                                                                    \
     } while (0)
     CHANGED(MULADD, "the first word", w.code[0] = 0x03022307);
     CHANGED(MULADD, "version 1.6", w.code[1] = 0x00010600);
+    CHANGED(MULADD, "the bound of ids is 4194304", w.code[3] = 1 << 22);
     CHANGED(MULADD, "are not a module", d.spirv_bytes = 16);
     CHANGED(MULADD, "are not a module", d.spirv_bytes -= 3);
     CHANGED(MULADD, "cut off", d.spirv_bytes -= 4);
@@ -188,8 +190,8 @@ static void modules(void **state)
     CHANGED(MULADD, "no descriptor set or no binding", decorate(&w, BINDING, 2, 25));
     CHANGED(MULADD, "has bindings 0 to 2", d.operands = 2; d.c_bytes = 0);
     CHANGED(SCALE, "push constants have 96 bytes", d.params_bytes = 60);
-    for (size_t bytes = 0; bytes < own_descs[MULADD].spirv_bytes; bytes += 4) {
-        d = own_descs[MULADD];
+    for (size_t bytes = 0; bytes < registered_descs[MULADD].spirv_bytes; bytes += 4) {
+        d = registered_descs[MULADD];
         d.spirv_bytes = bytes;
         refused(ctx, &d, "SPIR-V");
     }
@@ -217,7 +219,7 @@ static void nested_structs(void **state)
     (void)state;
     struct words w = {.code = {0x07230203, 0x00010500, 0, 200, 0}, .count = 5};
     gx_ctx *ctx = gxt_open(NULL);
-    gx_op_desc d = own_descs[MULADD];
+    gx_kernel_params d = registered_descs[MULADD];
     APPEND(&w, OP_CAPABILITY, 1);
     APPEND(&w, OP_ENTRY_POINT, 5, MAIN, 0x6e69616d, 0); /* "main" */
     APPEND(&w, OP_EXECUTION_MODE, MAIN, 17, 1, 1, 1);
@@ -244,55 +246,55 @@ static void nested_structs(void **state)
 /* ---- kernels that a device cannot build ---- */
 
 /* Only that device is at fault, only for this operation, and it stays healthy. */
-static void cannot_be_built(const char *device, gx_op_desc desc, const char *text)
+static void cannot_be_built(const char *device, gx_kernel_params desc, const char *text)
 {
     char list[100];
-    struct own_case c;
+    struct registered_case c;
     gx_op op;
     snprintf(list, sizeof list, "cpu,%s", device);
     gx_ctx *ctx = gxt_open(&(gx_config){.device = list});
     assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
-    own_case_make(&c, MULADD, op, 200000, 0, 1);
-    gx_job jobs[2] = {own_case_job(&c), own_case_job(&c)};
+    registered_case_make(&c, MULADD, op, 200000, 0, 1);
+    gx_job jobs[2] = {registered_case_job(&c), registered_case_job(&c)};
     gx_report r[2];
     gxt_reports(r, 2);
     for (int again = 0; again < 2; again++) {
-        gx_run_opts opts = {.device = device};
+        gx_run_params opts = {.device = device};
         assert_int_equal(gx_run(ctx, jobs, 1, &opts, r), GX_ERR_UNSUPPORTED);
         if (!strstr(r->message, text) || !strstr(r->message, device) ||
             !strstr(gx_last_message(), "m31-mul-add"))
             fail_msg("'%s' does not say '%s'", r->message, text);
     }
     jobs[0] = gxt_job(GX_ADD, GX_U32, 100, c.in[0], c.in[1], NULL, c.in[2]); /* runs; then not */
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     gxt_reports(r, 2);
     assert_int_equal(gx_run(ctx, jobs, 2, &opts, r), GX_ERR_UNSUPPORTED);
     assert_int_equal(r[0].status, GX_OK);
     assert_int_equal(r[1].status, GX_ERR_UNSUPPORTED);
-    own_case_free(&c);
-    own_case_make(&c, MULADD, op, 200000, 0, 1);
-    gx_job job = own_case_job(&c);
+    registered_case_free(&c);
+    registered_case_make(&c, MULADD, op, 200000, 0, 1);
+    gx_job job = registered_case_job(&c);
     for (int again = 0; again < 3; again++) {
         *r = gxt_report();
         assert_int_equal(gx_run(ctx, &job, 1, NULL, r), GX_OK);
         assert_string_equal(r->device, "cpu");
-        own_case_check(&c);
+        registered_case_check(&c);
     }
-    opts = (gx_run_opts){.policy = GX_POLICY_GPU};
+    opts = (gx_run_params){.policy = GX_POLICY_GPU};
     assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_ERR_UNSUPPORTED);
     gx_device_statistics stats[8] = {{.struct_size = sizeof *stats}};
     size_t count = GXT_COUNT(stats);
     assert_int_equal(gx_device_stats(ctx, stats, &count), GX_OK);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(stats[i].failures, 0);
-    own_case_free(&c);
+    registered_case_free(&c);
     gx_close(&ctx);
 }
 
 static void workgroups_too_large(void **state)
 {
     (void)state;
-    gx_op_desc d = own_descs[MULADD];
+    gx_kernel_params d = registered_descs[MULADD];
     struct words w = words_of(MULADD);
     if (!gxt_vulkan())
         skip();
@@ -307,16 +309,35 @@ static void too_many_elements(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(&(gx_config){0});
-    struct own_case c;
-    own_case_make(&c, COUNT, own_register(ctx, COUNT), 1, 1, 1);
-    gx_job job = own_case_job(&c);
+    struct registered_case c;
+    registered_case_make(&c, COUNT, registered_register(ctx, COUNT), 1, 1, 1);
+    gx_job job = registered_case_job(&c);
     job.n = ((size_t)1 << 32) + 1;
     for (size_t d = 0; d < gpu_count; d++) {
-        gx_run_opts opts = {.device = gpus[d]};
+        gx_run_params opts = {.device = gpus[d]};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_ERR_UNSUPPORTED);
         assert_non_null(strstr(gx_last_message(), "n is 4294967297"));
     }
-    own_case_free(&c);
+    registered_case_free(&c);
+    gx_close(&ctx);
+}
+
+/* A line of 64 KiB is taken, in the middle of the text too; one more byte is not. */
+static void long_lines_of_ptx(void **state)
+{
+    enum { LINE = 65536 };
+    static char text[LINE + 8];
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_kernel_params d = registered_descs[MULADD];
+    gx_op op;
+    memset(text, ' ', sizeof text - 1);
+    text[0] = text[1] = '/';
+    text[2] = '\n';
+    d.ptx = text;
+    refused(ctx, &d, "ptx has a line of more than 65536 bytes");
+    text[3 + LINE] = '\n';
+    assert_int_equal(gx_op_register(ctx, &d, &op), GX_OK);
     gx_close(&ctx);
 }
 
@@ -341,11 +362,111 @@ static void wrong_wgsl(void **state)
     (void)state;
     size_t count = gxt_webgpu(webgpu);
     for (size_t i = 0; i < count * GXT_COUNT(wrong); i++) {
-        gx_op_desc d = own_descs[MULADD];
+        gx_kernel_params d = registered_descs[MULADD];
         d.wgsl = wrong[i / count].wgsl;
         d.wgsl_entry = wrong[i / count].entry;
         cannot_be_built(webgpu[i % count], d, wrong[i / count].text);
     }
+}
+
+/* What would end the process inside wgpu: 'before' and 'after' so many times around the middle. The
+ * same just within the limit goes on to wgpu. */
+static void deep_wgsl(void **state)
+{
+    static const struct {
+        size_t most;
+        const char *begin, *before, *middle, *after, *end, *text;
+    } deep[] = {
+        {127, "o[0] = ", "(", "1u", ")", ";", "brackets"},
+        {126, "o[0] = ", "u32(", "1u", ")", ";", "brackets"},
+        {127, "o[0] = ", "o[", "0", "]", ";", "brackets"},
+        {127, "", "{", "", "}", "", "brackets"},
+        {127, "", "if o[0] == 1u {", "", "}", "", "brackets"},
+        {127, "var v: ", "array<", "u32", ", 2>", ";", "brackets"},
+        {1000, "o[0] = ", "~", "o[0]", "", ";", "operators"},
+        {1000, "let x = ", "!", "true", "", ";", "operators"},
+        {500, "let x = ", "- ", "1", "", ";", "operators"},
+        {300, "o[0] = 1u", " + o[0]", "", "", ";", "operators"},
+        {500, "let x = true", " && true", "", "", ";", "operators"},
+        {512, "if o[0] == 1u {}", "else if o[0] == 2u {}", "", "", "", "'else'"},
+    };
+    static char text[1 << 17];
+    gx_ctx *ctx = gxt_open(NULL);
+    (void)state;
+    for (size_t i = 0; i < 2 * GXT_COUNT(deep); i++) {
+        const size_t times = deep[i / 2].most * (i % 2 ? 4 : 1);
+        gx_kernel_params d = registered_descs[MULADD];
+        gx_op op = 0;
+        size_t at = (size_t)snprintf(text, sizeof text,
+                                     "@group(0) @binding(0) var<storage, read_write> o: "
+                                     "array<u32>;\n@compute @workgroup_size(1) fn start() {\n%s",
+                                     deep[i / 2].begin);
+        for (size_t k = 0; k < times; k++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s", deep[i / 2].before);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s", deep[i / 2].middle);
+        for (size_t k = 0; k < times; k++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s", deep[i / 2].after);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s }", deep[i / 2].end);
+        assert_true(at < sizeof text);
+        d.wgsl = text;
+        if (i % 2) {
+            refused(ctx, &d, "line 3");
+            refused(ctx, &d, deep[i / 2].text);
+            continue;
+        }
+        assert_int_equal(gx_op_register(ctx, &d, &op), GX_OK);
+        assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+    }
+    gx_close(&ctx);
+}
+
+/* A declaration may refer to the next, and that to another. */
+static void long_chains_of_wgsl(void **state)
+{
+    enum { MOST = 2048, EACH = 40 };
+    char *text = gxt_alloc((MOST + 1) * EACH);
+    gx_ctx *ctx = gxt_open(NULL);
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        gx_kernel_params d = registered_descs[MULADD];
+        gx_op op = 0;
+        size_t at = 0;
+        for (int i = 0; i < MOST + more; i++)
+            at += (size_t)snprintf(text + at, EACH, "const c%d = c%d + 1;\n", i, i + 1);
+        d.wgsl = text;
+        if (more)
+            refused(ctx, &d, "line 2049: there are too many declarations");
+        else
+            assert_int_equal(gx_op_register(ctx, &d, &op), GX_OK);
+        assert_int_equal(gx_op_unregister(ctx, op), more ? GX_ERR_INVALID : GX_OK);
+    }
+    gx_close(&ctx);
+    free(text);
+}
+
+/* What looks deep, but is not: comments, comparisons, shifts, long lists and texts. */
+static void flat_wgsl(void **state)
+{
+    enum { TIMES = 2000 };
+    static const char *const flat[] = {
+        "// ((((((((\n",           "/* (((( /* [[[[ */ */",          "const x = 1 < 2;\n",
+        "a(1 < 2, -1, ~1u),",      "if a < b && c < d {}\n",         "x = 1u << 2u;\n",
+        "v: array<vec2<u32>, 4>,", "f(a[0], array<vec2<u32>>(b));\n"};
+    gx_ctx *ctx = gxt_open(NULL);
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(flat); i++) {
+        gx_kernel_params d = registered_descs[MULADD];
+        gx_op op = 0;
+        char *text = gxt_alloc(TIMES * strlen(flat[i]) + 1);
+        for (size_t k = 0; k < TIMES; k++)
+            strcpy(text + k * strlen(flat[i]), flat[i]);
+        d.wgsl = text;
+        if (gx_op_register(ctx, &d, &op) != GX_OK)
+            fail_msg("%s: %s", flat[i], gx_last_message());
+        assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+        free(text);
+    }
+    gx_close(&ctx);
 }
 
 /* ---- results that differ ---- */
@@ -354,27 +475,27 @@ static void wrong_wgsl(void **state)
 static void wrong_results(void **state)
 {
     (void)state;
-    for (int k = 0; k < OWN_KERNELS * (int)gpu_count; k++) {
+    for (int k = 0; k < REGISTERED_KERNELS * (int)gpu_count; k++) {
         char device[64], list[80];
-        struct own_case c;
-        enum own_kernel kernel = (enum own_kernel)(k % OWN_KERNELS);
-        snprintf(device, sizeof device, "fault:corrupt@1:%s", gpus[k / OWN_KERNELS]);
+        struct registered_case c;
+        enum registered_kernel kernel = (enum registered_kernel)(k % REGISTERED_KERNELS);
+        snprintf(device, sizeof device, "fault:corrupt@1:%s", gpus[k / REGISTERED_KERNELS]);
         snprintf(list, sizeof list, "cpu,%s", device);
         gx_ctx *ctx = gxt_open(&(gx_config){.device = list, .sample_every = 1});
-        gx_op op = own_register(ctx, kernel);
-        own_case_make(&c, kernel, op, 6000, 0, 1);
-        gx_job job = own_case_job(&c);
-        gx_run_opts opts = {.device = device};
+        gx_op op = registered_register(ctx, kernel);
+        registered_case_make(&c, kernel, op, 6000, 0, 1);
+        gx_job job = registered_case_job(&c);
+        gx_run_params opts = {.device = device};
         gx_report r = gxt_report();
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_ERR_DEVICE);
         assert_non_null(strstr(r.message, "wrong result at element 0"));
-        opts = (gx_run_opts){.policy = GX_POLICY_THROUGHPUT};
+        opts = (gx_run_params){.policy = GX_POLICY_THROUGHPUT};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK); /* elsewhere */
-        own_case_check(&c);
-        gx_statistics stats = {.struct_size = sizeof stats};
-        assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+        registered_case_check(&c);
+        struct gx_statistics stats = {0};
+        gx__stats(ctx, &stats);
         assert_int_equal(stats.mismatches, 1);
-        own_case_free(&c);
+        registered_case_free(&c);
         gx_close(&ctx);
     }
 }
@@ -384,20 +505,20 @@ static void nothing_to_compare_with(void **state)
 {
     (void)state;
     for (size_t d = 0; d < gpu_count; d++) {
-        struct own_case c;
-        gx_op_desc desc = own_descs[MULADD];
+        struct registered_case c;
+        gx_kernel_params desc = registered_descs[MULADD];
         gx_op op;
         desc.fn = NULL;
         gx_ctx *ctx = gxt_open(&(gx_config){.sample_every = 1});
         assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
-        own_case_make(&c, MULADD, op, 600, 0, 1);
-        gx_job job = own_case_job(&c);
-        gx_run_opts opts = {.device = gpus[d]};
+        registered_case_make(&c, MULADD, op, 600, 0, 1);
+        gx_job job = registered_case_job(&c);
+        gx_run_params opts = {.device = gpus[d]};
         gx_report r = gxt_report();
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
         assert_int_equal(r.sampled, 0);
-        own_case_check(&c);
-        own_case_free(&c);
+        registered_case_check(&c);
+        registered_case_free(&c);
         gx_close(&ctx);
     }
 }
@@ -413,34 +534,34 @@ static void another_function(void **state)
 {
     (void)state;
     for (size_t d = 0; d < gpu_count; d++) {
-        struct own_case c;
-        gx_op_desc desc = own_descs[MULADD];
+        struct registered_case c;
+        gx_kernel_params desc = registered_descs[MULADD];
         gx_op op;
         desc.fn = always_zero;
         gx_ctx *ctx = gxt_open(&(gx_config){.sample_every = 100});
         assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
-        own_case_make(&c, MULADD, op, 5000, 0, 1);
-        gx_job job = own_case_job(&c);
-        gx_run_opts opts = {.device = gpus[d]};
+        registered_case_make(&c, MULADD, op, 5000, 0, 1);
+        gx_job job = registered_case_job(&c);
+        gx_run_params opts = {.device = gpus[d]};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_ERR_DEVICE);
         assert_non_null(strstr(gx_last_message(), "wrong result"));
-        own_case_free(&c);
+        registered_case_free(&c);
         gx_close(&ctx);
     }
 }
 
 /* ---- devices that fail ---- */
 
-static gx_status run_named(gx_ctx *ctx, struct own_case *c, const char *device, gx_path path)
+static gx_status run_named(gx_ctx *ctx, struct registered_case *c, const char *device, gx_path path)
 {
-    gx_job job = own_case_job(c);
-    gx_run_opts opts = {.device = device, .path = path};
+    gx_job job = registered_case_job(c);
+    gx_run_params opts = {.device = device, .path = path};
     gx_report r = {.struct_size = sizeof r};
     gx_status s = gx_run(ctx, &job, 1, &opts, &r);
     assert_int_equal(r.status, s);
     assert_int_equal(r.message[0] != 0, s != GX_OK);
     if (s == GX_OK)
-        own_case_check(c);
+        registered_case_check(c);
     return s;
 }
 
@@ -453,10 +574,10 @@ static void sweep(const char *what, gx_status expected, const char *device, unsi
     for (unsigned at = 1; at <= 30; at += step) {
         gx_ctx *ctx = gxt_open(&(gx_config){.dispatch_elems = 40});
         char name[64];
-        struct own_case c[2];
+        struct registered_case c[2];
         snprintf(name, sizeof name, "fault:%s@%u:%s", what, at, device);
-        own_case_make(&c[0], SCALE, own_register(ctx, SCALE), 120, 0, at);
-        own_case_make(&c[1], COUNT, own_register(ctx, COUNT), 120, 0, at);
+        registered_case_make(&c[0], SCALE, registered_register(ctx, SCALE), 120, 0, at);
+        registered_case_make(&c[1], COUNT, registered_register(ctx, COUNT), 120, 0, at);
         for (unsigned i = 0; i < 4; i++) {
             gx_path path = i < 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL;
             gx_status s = run_named(ctx, &c[i % 2], name, path);
@@ -467,7 +588,7 @@ static void sweep(const char *what, gx_status expected, const char *device, unsi
             assert_int_equal(run_named(ctx, &c[i], device, GX_PATH_AUTO), GX_OK);
         for (unsigned i = 0; i < 2; i++) {
             assert_int_equal(gx_op_unregister(ctx, c[i].op), GX_OK);
-            own_case_free(&c[i]);
+            registered_case_free(&c[i]);
         }
         gx_close(&ctx);
     }
@@ -493,19 +614,19 @@ static void devices_fail(void **state)
 static gx_status everything(gx_ctx *ctx)
 {
     gx_status s = GX_OK;
-    for (int k = 0; k < OWN_KERNELS; k++) {
-        struct own_case c;
+    for (int k = 0; k < REGISTERED_KERNELS; k++) {
+        struct registered_case c;
         gx_op op;
-        gx_status one = gx_op_register(ctx, &own_descs[k], &op);
+        gx_status one = gx_op_register(ctx, &registered_descs[k], &op);
         if (one != GX_OK) {
             s = one;
             continue;
         }
-        own_case_make(&c, (enum own_kernel)k, op, 60, 0, 1);
+        registered_case_make(&c, (enum registered_kernel)k, op, 60, 0, 1);
         for (size_t d = 0; d <= (gpu_count > 0) && one == GX_OK; d++)
             one = run_named(ctx, &c, d ? gpus[d - 1] : "cpu", GX_PATH_AUTO);
         s = one != GX_OK ? one : s;
-        own_case_free(&c);
+        registered_case_free(&c);
         assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
     }
     return s;
@@ -546,9 +667,13 @@ int main(void)
         cmocka_unit_test(invalid_jobs),
         cmocka_unit_test(modules),
         cmocka_unit_test(nested_structs),
+        cmocka_unit_test(long_lines_of_ptx),
         cmocka_unit_test(workgroups_too_large),
         cmocka_unit_test(too_many_elements),
         cmocka_unit_test(wrong_wgsl),
+        cmocka_unit_test(deep_wgsl),
+        cmocka_unit_test(long_chains_of_wgsl),
+        cmocka_unit_test(flat_wgsl),
         cmocka_unit_test(wrong_results),
         cmocka_unit_test(nothing_to_compare_with),
         cmocka_unit_test(another_function),
