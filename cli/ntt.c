@@ -341,8 +341,10 @@ static int open_all(work *t)
         rc = take_size(&t->reader);
     if (rc == EXIT_DONE && t->reader.total != ELEMENTS_UNKNOWN)
         rc = check_length(t, t->reader.total);
+    if (rc != EXIT_DONE)
+        return rc;
     t->room = (size_t)first_room(t);
-    return rc == EXIT_DONE ? result_open(opts.out, opts.json, in, 1, &t->writer) : rc;
+    return result_open(opts.out, opts.json, in, 1, &t->writer);
 }
 
 static int run_whole(work *t)
