@@ -60,30 +60,18 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
         clear_spare(batch);
 }
 
-/* What a device with commands does of a GX_MSM, if it can. */
-static void lower_msm(const struct gx_task *job, struct gx_kernel_key *key)
-{
-    const struct gx_curve_row *curve = job->msm.points->curve;
-    const struct gx_task sums = {.op = GX_OP_MSM_SUMS,
-                                 .sums = {.curve = curve->curve,
-                                          .bits = job->msm.bits,
-                                          .window = gx__msm_window(1, job->msm.bits, 1)}};
-    *key = (struct gx_kernel_key){.op = GX_OP_MSM_SUMS, .field = curve->info.base_field};
-    gx__task_key(&sums, key->param);
-}
-
 gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, int only, bool check,
                          struct gx_kernel *kernel)
 {
-    struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
+    struct gx_task inner;
+    if (!only && !engine->device.ops->run && gx__task_inner(job, &inner))
+        job = &inner;
+    struct gx_kernel_key key = {.op = only ? GX_OP_CHECK : job->op,
+                                .field = job->field,
+                                .broadcast = only ? 0 : job->broadcast >> GX_A,
+                                .check = check};
     if (gx__op_has_params(job->op))
         gx__task_key(job, key.param);
-    if (only)
-        key.op = GX_OP_CHECK;
-    else if (job->op == GX_MSM && !engine->device.ops->run)
-        lower_msm(job, &key);
-    else
-        key.broadcast = job->broadcast >> GX_A;
     return engine->device.ops->kernel(&engine->device, &key, kernel);
 }
 

@@ -57,7 +57,7 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
     const struct gx_mem_speed *device = &plan->facts->speed[GX_MEM_DEVICE];
     const struct gx_mem_speed *mapped = &plan->facts->speed[GX_MEM_SHARED];
     bool bus = (double)mapped->kernel_read * BUS_TIMES < (double)device->kernel_read;
-    double scatter = bus && p->job->op == GX_NTT ? SCATTER_TIMES : 1, memory = 0;
+    double scatter = bus && p->job->scattered ? SCATTER_TIMES : 1, memory = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {
         bool far = shared && p->access[i] == GX_OPERAND_STAGED;
         const struct gx_mem_speed *at = far ? mapped : device;

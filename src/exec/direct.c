@@ -142,7 +142,7 @@ static bool take_less(struct direct *d, struct gx_host_call *call)
 }
 
 /* As much as there is room for. */
-static size_t msm_scratch(struct direct *d, struct gx_host_call *call, uint64_t n)
+static size_t sum_scratch(struct direct *d, struct gx_host_call *call, uint64_t n)
 {
     struct gx_device *device = &d->engine->device;
     for (;;) {
@@ -153,16 +153,16 @@ static size_t msm_scratch(struct direct *d, struct gx_host_call *call, uint64_t 
     }
 }
 
-/* Fewer transforms at a time where there is no memory for the scratch of *most elements. */
-static size_t ntt_scratch(struct direct *d, const struct gx_task *job,
-                          const struct gx_host_call *call, uint64_t *most)
+/* Fewer units at a time where there is no memory for the scratch of *most elements. */
+static size_t piece_scratch(struct direct *d, const struct gx_task *job,
+                            const struct gx_host_call *call, uint64_t *most)
 {
     struct gx_device *device = &d->engine->device;
     uint64_t unit = job->unit;
-    *most = job->n < *most ? job->n : *most;
+    *most = job->n && job->n < *most ? job->n : *most;
     for (;; *most = *most / unit / 2 * unit) {
         size_t bytes = gx__dispatch_scratch(device, &call->kernel, job->n, *most);
-        if (*most < 2 * unit || gx__bucket(bytes) <= gx__pool_room(&d->engine->pool))
+        if (!bytes || *most < 2 * unit || gx__bucket(bytes) <= gx__pool_room(&d->engine->pool))
             return bytes;
     }
 }
@@ -172,20 +172,16 @@ static size_t ntt_scratch(struct direct *d, const struct gx_task *job,
 static gx_status prepare(struct direct *d, const struct gx_task *job, int only, bool check,
                          struct gx_host_call *call, uint64_t *most)
 {
-    struct gx_device *device = &d->engine->device;
+    const enum gx_task_table table = only ? GX_NO_TABLE : (enum gx_task_table)job->table;
     gx_status s = gx__job_kernel(d->engine, job, only, check, &call->kernel);
-    if (s != GX_OK)
-        return s;
-    if (job->op == GX_NTT && !only)
+    if (s == GX_OK && table == GX_TABLE_OF_ROOTS)
         s = get_table(d, call);
     if (s != GX_OK)
         return s;
-    if (job->op == GX_MSM && !only)
+    if (table == GX_TABLE_OF_MULTIPLES)
         get_multiples(d, job, call);
-    size_t bytes = job->op == GX_MSM && !only ? msm_scratch(d, call, job->n)
-                   : job->op == GX_NTT && !only
-                       ? ntt_scratch(d, job, call, most)
-                       : gx__dispatch_scratch(device, &call->kernel, job->n, *most);
+    size_t bytes = table == GX_TABLE_OF_MULTIPLES ? sum_scratch(d, call, job->n)
+                                                  : piece_scratch(d, job, call, most);
     call->scratch = NULL;
     if (!bytes)
         return GX_OK;
@@ -202,9 +198,10 @@ static void bind(const struct gx_task *job, int only, uint64_t first, struct gx_
     for (int i = 0; i < GX_OPERANDS; i++) {
         int from = !only ? i : i == GX_A ? only : GX_OPERANDS;
         char *at = from > operands ? NULL : memory_of(&job->operand[from]);
-        call->operand[i] = !at                         ? NULL
-                           : only && job->op == GX_NTT ? at + (size_t)first * job->element[from]
-                                                       : at + gx__operand_offset(job, from, first);
+        size_t skip = !at    ? 0
+                      : only ? (size_t)first * job->element[from]
+                             : gx__operand_offset(job, from, first);
+        call->operand[i] = at ? at + skip : NULL;
     }
 }
 
@@ -212,9 +209,9 @@ static void bind(const struct gx_task *job, int only, uint64_t first, struct gx_
  * Other dispatches have the other columns of a matrix: those before are looked at again. */
 static size_t first_bad(const struct gx_task *job, int only, uint64_t first, size_t bad)
 {
-    if (only || job->op != GX_NTT)
+    if (only)
         return (size_t)first + bad;
-    bad += (size_t)gx__ntt_before(job, GX_A, first);
+    bad = (size_t)gx__bad_index(job, first, bad);
     size_t before = !gx__operand_matrix(job, GX_A).stride
                         ? GX_NONE_BAD
                         : gx__first_bad(gx__prime(job->field), memory_of(&job->a), bad, false);
@@ -307,7 +304,8 @@ static void start_over(struct direct *d, size_t i, size_t *bad)
 /* If there is no memory because of tables and of what other jobs hold, waits for them. */
 static gx_status run_in_turn(struct direct *d, size_t i, size_t *bad)
 {
-    bool queues = d->batch->jobs[i].op == GX_NTT && gx__tables_wanted(&d->engine->tables);
+    bool queues =
+        d->batch->jobs[i].table == GX_TABLE_OF_ROOTS && gx__tables_wanted(&d->engine->tables);
     d->begun = false;
     gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : run_job(d, i, bad);
     if (!lacked_memory(d, s))

@@ -226,7 +226,7 @@ static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch, boo
             continue;
         pipe->resolved[i].registered = registered(pipe->engine, job);
         s = gx__job_kernel(pipe->engine, job, 0, check, &pipe->resolved[i].kernel);
-        if (s == GX_OK && job->op == GX_NTT && tables)
+        if (s == GX_OK && job->table == GX_TABLE_OF_ROOTS && tables)
             s = get_table(pipe, &pipe->resolved[i]);
     }
     return s;
@@ -276,10 +276,10 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
     return s;
 }
 
-static bool has_op(const struct gx_batch *batch, gx_op op)
+static bool needs_table(const struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        if (batch->jobs[i].op == op)
+        if (batch->jobs[i].table == GX_TABLE_OF_ROOTS)
             return true;
     return false;
 }
@@ -289,7 +289,7 @@ static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *ba
                                  struct gx_plan_request *asked, struct gx_plan *plan)
 {
     struct gx_engine *engine = pipe->engine;
-    bool queues = !batch->held && has_op(batch, GX_NTT) && gx__tables_wanted(&engine->tables);
+    bool queues = !batch->held && needs_table(batch) && gx__tables_wanted(&engine->tables);
     gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, asked, plan);
     if (!gx__out_of_memory(s))
         return s;

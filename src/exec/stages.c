@@ -234,7 +234,7 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
     struct gx_mem *given[] = {f->set->scratch, f->set->up, f->set->device, f->set->down};
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
         gx__guard_note(given[i], kernel, d->n);
-    if (p->job->op == GX_NTT && !p->only)
+    if (p->job->table == GX_TABLE_OF_ROOTS && !p->only)
         d->bind[GX_BIND_TABLE].mem = &pipe->resolved[p->index].table->buf->mem;
 }
 

@@ -84,8 +84,25 @@ void gx__task_complete(struct gx_task *task)
     task->empty = !task->n && task->shape != GX_SHAPE_REDUCTION &&
                   (task->shape != GX_SHAPE_MSM || task->msm.count); /* a sum of no points is one */
     task->unit = unit_of(task);
+    task->scattered = task->op == GX_NTT;
+    task->table = task->op == GX_NTT   ? GX_TABLE_OF_ROOTS
+                  : task->op == GX_MSM ? GX_TABLE_OF_MULTIPLES
+                                       : GX_NO_TABLE;
     set_elements(task);
     set_work(task);
+}
+
+bool gx__task_inner(const struct gx_task *task, struct gx_task *inner)
+{
+    if (task->op != GX_MSM)
+        return false;
+    const struct gx_curve_row *curve = task->msm.points->curve;
+    *inner = (struct gx_task){.op = GX_OP_MSM_SUMS,
+                              .field = curve->info.base_field,
+                              .sums = {.curve = curve->curve,
+                                       .bits = task->msm.bits,
+                                       .window = gx__msm_window(1, task->msm.bits, 1)}};
+    return true;
 }
 
 /* ---- parts ---- */

@@ -72,6 +72,14 @@ struct gx_registered_args {
 
 /* ---- the task ---- */
 
+/* What kernels read of a task besides its operands, kept by the engine. */
+enum gx_task_table {
+    GX_NO_TABLE,
+    GX_TABLE_OF_ROOTS,    /* of the domain; they need it */
+    GX_TABLE_OF_MULTIPLES /* of the points; on a device that works on host memory, which may do
+                             without */
+};
+
 struct gx_task {
     gx_op op;
     gx_field field;
@@ -95,7 +103,9 @@ struct gx_task {
     /* Set by gx__task_complete. Bits are by operand. */
     bool check;                  /* elements must be below the modulus, and it is not trusted */
     bool empty;                  /* there is nothing to do */
+    bool scattered;              /* elements that follow each other in time lie far apart */
     uint8_t shape;               /* enum gx_op_shape */
+    uint8_t table;               /* enum gx_task_table */
     uint8_t operands;            /* the last one: GX_A to GX_C */
     uint8_t one;                 /* operands that are one element, used for every part */
     uint8_t resized;             /* operands whose length is not that of out */
@@ -108,6 +118,10 @@ struct gx_task {
 /* Works out the rest of a task, from what is above. Again after a change of it, unless only of
  * places. */
 void gx__task_complete(struct gx_task *task);
+
+/* What a device with commands does of a task, as a task without operands, if that is another
+ * operation. */
+bool gx__task_inner(const struct gx_task *task, struct gx_task *inner);
 
 /* Whether the task has one result, to which those of its parts are joined: a reduction, or a single
  * sum of points. */
@@ -240,6 +254,12 @@ static inline bool gx__operand_find(const struct gx_task *task, int which, uint6
     bool one = gx__operand_is_one(task, which);
     *offset = one ? 0 : (size_t)index * task->element[which];
     return one ? index < task->n : *offset < gx__operand_span(task, which, task->n);
+}
+
+/* The index in the operand of a dispatch's bad element, of one from element `first` on. */
+static inline uint64_t gx__bad_index(const struct gx_task *task, uint64_t first, uint64_t bad)
+{
+    return (task->op == GX_NTT ? gx__ntt_before(task, GX_A, first) : first) + bad;
 }
 
 /* Whether this element of the operand, of a prime field, makes the task invalid: not below the
