@@ -3,8 +3,9 @@
 #
 # test.sh [--all] [LEG...]: runs the legs of the test suite, or only those named. A leg is a preset that is
 # configured, built and run through CTest, with the tests that have its labels (tests/CMakeLists.txt);
-# bindings, macos and lint are legs too. --all: every test that a leg can run, at full effort, and clang
-# without a sanitizer. The last line summarises all legs.
+# bindings, macos and lint are legs too. --all: every test that a leg can run, at full effort, and two more
+# legs: clang without a sanitizer, and debug, where every device has guard bytes (src/exec/guard.h) in every
+# test. The last line summarises all legs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +14,7 @@ more="check clang debug"
 every=false
 if [[ ${1:-} == --all ]]; then
     every=true
-    usual+=" clang"
+    usual+=" clang debug"
     shift
 fi
 legs=("$@")
