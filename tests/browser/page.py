@@ -18,6 +18,7 @@ import time
 import urllib.error
 import urllib.request
 
+PATIENCE = 120  # seconds, for what a busy machine does in one
 SERVER_CELLS = 7  # sizes of server.csv
 failures = []
 
@@ -27,6 +28,14 @@ def expect(what, got, wanted):
     print(f"{'ok   ' if ok else 'FAIL '} {what}" + ("" if ok else f": {got!r}, not {wanted!r}"))
     if not ok:
         failures.append(what)
+
+
+def expect_soon(what, get, wanted):
+    """Of what the page does after the call that asked for it."""
+    deadline = time.time() + PATIENCE
+    while (got := get()) != wanted and time.time() < deadline:
+        time.sleep(0.05)
+    expect(what, got, wanted)
 
 
 class Browser:
@@ -49,7 +58,8 @@ class Browser:
         capabilities = {"browserName": "chrome",
                         "goog:chromeOptions": {"args": arguments, "perfLoggingPrefs": {"enableNetwork": True}},
                         "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
-        for _ in range(300):
+        deadline = time.time() + PATIENCE
+        while time.time() < deadline:
             try:
                 self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
                 break
@@ -64,7 +74,7 @@ class Browser:
                                          data=json.dumps(body).encode() if body is not None else None,
                                          headers={"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise SystemExit(f"{path}: {error.read().decode()[:500]}") from error
@@ -88,7 +98,8 @@ class Browser:
     def size(self, width, height, mobile=False):
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                  mobile=mobile)
-        time.sleep(0.3)  # Chart.js redraws on the next frame
+        for _ in range(3):  # Chart.js redraws on the next frame
+            self.js("return new Promise(done => requestAnimationFrame(done))")
 
     def picture(self, path):
         """Of the whole page: the window is made as high as it is."""
@@ -103,7 +114,7 @@ class Browser:
             self.call("DELETE", self.base)
         finally:
             self.driver.terminate()
-            self.driver.wait(10)
+            self.driver.wait(PATIENCE)
 
 
 # For each chart: number of points in each dataset that is not a band, or bars.
@@ -205,8 +216,7 @@ def look_at_one(browser, page, out):
     browser.picture(f"{out}/dark.png")
     browser.js(CLICK, "[name=theme][value=system]")
     browser.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    time.sleep(0.2)
-    expect("dark by the system", browser.js("return document.documentElement.dataset.theme"), "dark")
+    expect_soon("dark by the system", lambda: browser.js("return document.documentElement.dataset.theme"), "dark")
     browser.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
 
     look_at_phone(browser, out)
@@ -301,8 +311,7 @@ def look_at_phone(browser, out):
     """A small screen: the matrix the other way round, nothing cut off."""
     browser.size(375, 812, mobile=True)
     browser.js(CHOOSE, "bls12-381-fq mul host")
-    time.sleep(0.2)
-    expect("nothing is wider than a phone", browser.js("return document.documentElement.scrollWidth"), 375)
+    expect_soon("nothing is wider than a phone", lambda: browser.js("return document.documentElement.scrollWidth"), 375)
     rows = browser.js(MATRIX)
     expect("operations across", rows[0], ["size", "add host memory", "mul host memory", "add device memory", "mul device memory"])
     expect("sizes down", [r[0] for r in rows[1:]], ["1K", "4K", "16K", "64K", "256K", "1M", "4M"])
@@ -495,9 +504,9 @@ def look_at_live(browser, program, out):
     try:
         url = server.stdout.readline().strip()
         expect("serve runs", url.startswith("http://"), True)
-        deadline = time.time() + 60
+        deadline = time.time() + PATIENCE
         while time.time() < deadline:
-            with urllib.request.urlopen(url + "history.json", timeout=20) as answer:
+            with urllib.request.urlopen(url + "history.json", timeout=PATIENCE) as answer:
                 if len(json.load(answer)["samples"]) >= 6:
                     break
             time.sleep(0.5)
@@ -531,7 +540,7 @@ def look_at_live(browser, program, out):
         browser.picture(f"{out}/live-phone.png")
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(PATIENCE)
         server.stdout.close()
 
 

@@ -28,10 +28,7 @@ def promtool(*arguments):
 def exported():
     """{name: names of its labels}, of a gpuexec serve that has done some jobs."""
     server = Server("--jobs", "5", "--rate", "100", "--op", "mul", "--sizes", "1K")
-    deadline = time.time() + 60
-    while server.status()["stats"]["jobs_done"] < 5 and time.time() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.3)  # snapshots are of after the end
+    server.rest(5)
     names = {}
     for line in server.get("/metrics")[1].splitlines():
         if match := re.match(rf"({NAME})(?:\{{(.*)\}})? ", line):

@@ -65,7 +65,7 @@ export FOLDER=$1
 zpty shell zsh -f -i
 zpty -w shell "source $HOME/inside.zsh"
 zpty -w -n shell "$2"$'\t\C-x'
-for i in {1..200}; do
+for i in {1..2400}; do
     grep -qx END $HOME/offered && break
     sleep 0.05
 done
