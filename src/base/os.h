@@ -73,6 +73,7 @@ size_t gx__os_page(void);                    /* bytes */
 size_t gx__os_l3(void);                      /* bytes of the last cache; 0: unknown */
 void gx__os_cpu(char *name, size_t size);    /* "CPU" if unknown */
 void gx__os_system(char *text, size_t size); /* name, version and machine */
+bool gx__os_may_have_gpu(void);              /* false: no driver of a GPU has made a file */
 
 /* Aligned memory for large arrays, or NULL; freed by gx__os_free only. */
 void *gx__os_alloc(size_t bytes);

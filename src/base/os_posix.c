@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <glob.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -256,6 +257,24 @@ void gx__os_system(char *text, size_t size)
         snprintf(text, size, "unknown");
     else
         snprintf(text, size, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
+}
+
+bool gx__os_may_have_gpu(void)
+{
+#if defined(__linux__)
+    /* Without its render node a GPU of /dev/dri only shows pictures. dxg: WSL; kgsl: Adreno. */
+    static const char *const files[] = {"/dev/dri/renderD*", "/dev/nvidia*", "/dev/nvhost*",
+                                        "/dev/dxg",          "/dev/mali*",   "/dev/kgsl*"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files && !found; i++) {
+        glob_t paths = {0};
+        found = glob(files[i], GLOB_NOSORT, NULL, &paths) != GLOB_NOMATCH;
+        globfree(&paths);
+    }
+    return found;
+#else
+    return true;
+#endif
 }
 
 void *gx__os_alloc(size_t bytes)

@@ -310,6 +310,11 @@ void gx__os_system(char *text, size_t size)
     );
 }
 
+bool gx__os_may_have_gpu(void)
+{
+    return true;
+}
+
 void *gx__os_alloc(size_t bytes)
 {
     return _aligned_malloc(bytes ? bytes : 1, bytes >= 65536 ? 65536 : 64);

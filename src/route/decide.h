@@ -15,8 +15,11 @@
 #define GX_SMALL_NS 10000.0
 /* If the time on the CPU is not known, fewer elements than this count as less than GX_SMALL_NS. */
 #define GX_SMALL_ELEMS 512u
-/* Looking for devices and opening one takes longer than this. */
+/* Looking for devices and opening one takes longer than this, */
 #define GX_SEARCH_NS 100000000u
+/* and where no GPU seems to be, the work must be worth looking all the same: a driver may make its
+ * files only when it is used. */
+#define GX_SEARCH_IN_VAIN_NS 1000000000u
 /* Jobs that take the CPU less time than this and that it does this many times faster than any GPU
  * need no decision. */
 #define GX_FAR_AHEAD_NS     20000.0

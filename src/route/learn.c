@@ -215,11 +215,11 @@ uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *hos
 
 /* ---- times ---- */
 
-/* From the model, or else for one core. */
+/* From the model, or else as if all of it could be spread. */
 uint64_t gx__host_ns(const struct gx_instance *instance, const struct gx_device_slot *host,
                      const struct gx_task *jobs, size_t count)
 {
-    double sum = 0;
+    double sum = 0, threads = host->info.threads;
     struct gx_float_env caller;
     gx__float_env_default(&caller);
     for (size_t i = 0; i < count; i++) {
@@ -227,7 +227,7 @@ uint64_t gx__host_ns(const struct gx_instance *instance, const struct gx_device_
         struct gx_prediction p;
         double n = (double)jobs[i].n, own = jobs[i].op < GX_OP_END ? gx__op_rows[jobs[i].op].ns : 0;
         bool known = gx__model_predict(atomic_load(&host->model), &kind, n, &p);
-        sum += known ? p.ns : n * (own > 0 ? own : REGISTERED_NS);
+        sum += known ? p.ns : n * (own > 0 ? own : REGISTERED_NS) / threads;
     }
     uint64_t ns = (uint64_t)fmin(sum, 1e18);
     gx__float_env_restore(&caller);

@@ -15,6 +15,7 @@
 #include "base/float_env.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/os.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/overlap.h"
@@ -233,6 +234,16 @@ static bool is_below_limits(struct gx_router *router, struct gx_device_slot *hos
     return true;
 }
 
+static uint64_t search_ns(struct gx_router *router)
+{
+    uint64_t ns = atomic_load_explicit(&router->search_ns, memory_order_relaxed);
+    if (!ns) {
+        ns = gx__os_may_have_gpu() ? GX_SEARCH_NS : GX_SEARCH_IN_VAIN_NS;
+        atomic_store_explicit(&router->search_ns, ns, memory_order_relaxed);
+    }
+    return ns;
+}
+
 /* Devices have not been looked for, and the time that "cpu" took for calls like this one, and will
  * take for this, is less than looking would take. */
 static bool precedes_search(struct gx_router *router, const struct gx_device_slot *host,
@@ -241,7 +252,8 @@ static bool precedes_search(struct gx_router *router, const struct gx_device_slo
     if (atomic_load_explicit(&router->listed, memory_order_acquire))
         return false;
     uint64_t ns = gx__host_ns(router->slots.instance, host, call->jobs, call->count);
-    return ns < GX_SEARCH_NS && atomic_fetch_add(&router->unsearched_ns, ns) + ns < GX_SEARCH_NS;
+    uint64_t most = search_ns(router);
+    return ns < most && atomic_fetch_add(&router->unsearched_ns, ns) + ns < most;
 }
 
 /* Whether the call runs on "cpu" without a decision. *only: because "cpu" is the only candidate. */

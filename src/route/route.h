@@ -24,6 +24,7 @@ struct gx_router {
     bool host_listed; /* "cpu" is a candidate */
     struct gx_device_slot *_Atomic host;
     _Atomic uint64_t unsearched_ns; /* time of calls that "cpu" did rather than look for devices */
+    _Atomic uint64_t search_ns;     /* the most that may be; 0: not known yet */
     struct gx_exploring exploring;
     struct gx_workspace *_Atomic warm; /* an idle workspace, taken without the lock */
 

@@ -4,6 +4,7 @@
  * its caller asks for them. And short calls with much work are learned from.
  */
 #include "api/context.h"
+#include "base/os.h"
 #include "op/op.h"
 #include "support/harness.h"
 
@@ -22,11 +23,18 @@ static bool has_searched(const gx_ctx *ctx)
     return asked;
 }
 
+/* As on a machine that has a GPU. */
+static gx_ctx *open_with(uint32_t threads)
+{
+    gx_ctx *ctx = gxt_open(&(gx_config){.cache_dir = "none", .threads = threads});
+    assert_false(has_searched(ctx));
+    ctx->router.search_ns = GX_SEARCH_NS;
+    return ctx;
+}
+
 static gx_ctx *open_alone(void)
 {
-    gx_ctx *ctx = gxt_open(&(gx_config){.cache_dir = "none"});
-    assert_false(has_searched(ctx));
-    return ctx;
+    return open_with(1);
 }
 
 static int clear(void **state)
@@ -74,21 +82,67 @@ static void small_calls_never(void **state)
 }
 
 /* Planning tells where the call would run, and reads no operand. */
+static gx_reason plan(gx_ctx *ctx, size_t n)
+{
+    unsigned char x[32] = {0};
+    gx_estimate_info info = {.struct_size = sizeof info};
+    gx_job job = gxt_job(GX_INV, GX_BN254_FR, n, x, NULL, NULL, x);
+    assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &info), GX_OK);
+    return info.reason;
+}
+
 static void long_calls_at_once(void **state)
 {
     (void)state;
-    unsigned char x[32];
     gx_ctx *ctx = open_alone();
-    gx_estimate_info info = {.struct_size = sizeof info};
-    gx_job job = gxt_job(GX_INV, GX_BN254_FR, some(), x, NULL, NULL, x);
-    assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &info), GX_OK);
-    assert_int_equal(info.reason, GX_REASON_SMALL);
+    assert_int_equal(plan(ctx, some()), GX_REASON_SMALL);
     assert_false(has_searched(ctx));
-    job.n = 3 * some();
-    assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &info), GX_OK);
-    assert_int_not_equal(info.reason, GX_REASON_SMALL);
+    assert_int_not_equal(plan(ctx, 3 * some()), GX_REASON_SMALL);
     assert_true(has_searched(ctx));
     gx_close(&ctx);
+}
+
+/* Work that threads share takes less time. */
+static void later_with_more_threads(void **state)
+{
+    (void)state;
+    if (gx__cores() < 2)
+        skip();
+    gx_ctx *ctx = open_with(2);
+    assert_int_equal(plan(ctx, 3 * some()), GX_REASON_SMALL);
+    assert_int_equal(plan(ctx, some()), GX_REASON_SMALL);
+    assert_false(has_searched(ctx));
+    plan(ctx, 3 * some());
+    assert_true(has_searched(ctx));
+    gx_close(&ctx);
+}
+
+/* Where drivers have made no files, not before it costs little. */
+static void later_without_a_gpu(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = open_alone();
+    ctx->router.search_ns = 0;
+    plan(ctx, some());
+    assert_int_equal(ctx->router.search_ns,
+                     gx__os_may_have_gpu() ? GX_SEARCH_NS : GX_SEARCH_IN_VAIN_NS);
+    ctx->router.search_ns = GX_SEARCH_IN_VAIN_NS;
+    assert_int_equal(plan(ctx, 20 * some()), GX_REASON_SMALL);
+    assert_false(has_searched(ctx));
+    plan(ctx, 20 * some());
+    assert_true(has_searched(ctx));
+    gx_close(&ctx);
+}
+
+static bool has_gpu(gx_ctx *ctx)
+{
+    gx_device_info infos[32] = {{.struct_size = sizeof *infos}};
+    size_t count = sizeof infos / sizeof *infos;
+    bool found = false;
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    for (size_t i = 0; i < count; i++)
+        found |= infos[i].automatic && infos[i].kind != GX_DEVICE_CPU;
+    return found;
 }
 
 static void if_they_are_asked_for(void **state)
@@ -101,8 +155,7 @@ static void if_they_are_asked_for(void **state)
     ctx = open_alone();
     invert(ctx, some(), GX_POLICY_CPU);
     assert_false(has_searched(ctx));
-    size_t count = 0;
-    assert_int_equal(gx_devices(ctx, NULL, &count), GX_OK);
+    assert_true(!has_gpu(ctx) || gx__os_may_have_gpu());
     assert_true(has_searched(ctx));
     gx_close(&ctx);
 }
@@ -157,6 +210,8 @@ int main(void)
         cmocka_unit_test_setup(after_as_much_work, clear),
         cmocka_unit_test_setup(small_calls_never, clear),
         cmocka_unit_test_setup(long_calls_at_once, clear),
+        cmocka_unit_test_setup(later_with_more_threads, clear),
+        cmocka_unit_test_setup(later_without_a_gpu, clear),
         cmocka_unit_test_setup(if_they_are_asked_for, clear),
         cmocka_unit_test_setup(sums_of_points_are_learned, clear),
     };
