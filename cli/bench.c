@@ -60,7 +60,7 @@ static column columns[] = {
     COLUMN(REAL, "overhead_ns", "over ns", 7),
 };
 
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { COLUMNS = sizeof columns / sizeof *columns, COLUMN_OP = 2, COLUMN_RATE = 10 };
 
 typedef struct benchmark {
     gx_ctx *ctx;
@@ -78,6 +78,7 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
     double seconds = m->wall_ns.median / 1e9, n = (double)job->n;
     double rate = (double)data_job_bytes(job) / seconds / 1e9;
     double limit = stream_limit(m->threads ? m->threads : 1, opts.samples);
+    bool points = job->op == GX_MSM; /* whose limit is not the memory's */
     cell cells[COLUMNS] = {
         CELL_TEXT(device),
         CELL_TEXT(field->name),
@@ -90,9 +91,9 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
         CELL_REAL(m->wall_ns.min / 1e3),
         CELL_REAL(m->wall_ns.max / 1e3),
         CELL_REAL(n / seconds),
-        CELL_REAL(rate),
-        limit > 0 ? CELL_REAL(limit) : CELL_MISSING,
-        limit > 0 ? CELL_REAL(rate / limit) : CELL_MISSING,
+        points ? CELL_MISSING : CELL_REAL(rate),
+        limit > 0 && !points ? CELL_REAL(limit) : CELL_MISSING,
+        limit > 0 && !points ? CELL_REAL(rate / limit) : CELL_MISSING,
         CELL_REAL(m->overhead_ns),
     };
     progress_hide();
@@ -170,7 +171,9 @@ static int bench_targets(benchmark *b, const target_list *targets, output_format
 {
     show_limits(targets->threads, opts.samples, format == OUT_TABLE);
     columns[0].width = targets->width;
-    columns[2].width = cli_op_width(opts.ops, columns[2].width);
+    columns[COLUMN_OP].width = cli_op_width(opts.ops, columns[COLUMN_OP].width);
+    if (opts.ops >> GX_MSM & 1)
+        columns[COLUMN_RATE].title = opts.ops == 1u << GX_MSM ? "M pts/s" : "M/s";
     b->out = output_open(format, "bench", columns, COLUMNS);
     if (!b->out)
         return cli_no_memory();
@@ -216,7 +219,8 @@ const command cmd_bench = {
         "compared with the reference; on a mismatch the exit code is 4.\n"
         "\n"
         "  median, P90, min, max   time of one gx_run call, in microseconds\n"
-        "  GB/s                    bytes of operands read and results written\n"
+        "  M/s                     million elements a second; of msm, points\n"
+        "  GB/s                    bytes of operands read and results written; not of msm\n"
         "  limit%                  share of the streaming limit: two reads and one write over\n"
         "                          192 MiB arrays with the same number of threads, measured in\n"
         "                          the same run; above 100 if the data fits in a cache\n"

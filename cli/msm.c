@@ -138,6 +138,7 @@ static int make_points(work *t)
     if (rc == EXIT_DONE && (s = gx_points_create(t->ctx, &desc, &t->points, &bad)) != GX_OK)
         rc = points_failed(t, s, bad);
     data_free(memory);
+    run_report_phase(&t->report, RUN_READ);
     t->params = (gx_msm_params){.struct_size = sizeof t->params,
                                 .points = t->points,
                                 .count = (size_t)t->points_count,
@@ -288,7 +289,7 @@ static int run_whole(work *t)
     run_report_phase(&t->report, RUN_WRITE);
     if (rc == EXIT_DONE && !t->hex)
         rc = result_commit(&t->writer);
-    run_report_end(&t->report, t->ctx, rc);
+    run_report_end(&t->report, t->ctx);
     return rc;
 }
 
@@ -300,7 +301,9 @@ static int close_all(work *t, int rc)
     data_free(t->scalars);
     data_free(t->results);
     gx_points_destroy(&t->points);
-    return cli_close(&t->ctx, rc);
+    rc = cli_close(&t->ctx, rc);
+    run_report_print(&t->report, rc);
+    return rc;
 }
 
 static int run_msm(const common_opts *common)

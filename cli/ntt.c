@@ -359,7 +359,7 @@ static int run_whole(work *t)
     run_report_phase(&t->report, RUN_WRITE);
     if (rc == EXIT_DONE)
         rc = result_commit(&t->writer);
-    run_report_end(&t->report, t->ctx, rc);
+    run_report_end(&t->report, t->ctx);
     return rc;
 }
 
@@ -371,7 +371,9 @@ static int close_all(work *t, int rc)
         data_free(t->out);
     data_free(t->in);
     gx_domain_destroy(&t->domain);
-    return cli_close(&t->ctx, rc);
+    rc = cli_close(&t->ctx, rc);
+    run_report_print(&t->report, rc);
+    return rc;
 }
 
 static int run_ntt(const common_opts *common)

@@ -216,7 +216,9 @@ static int close_all(transfer *t, int rc)
     }
     free(t->result);
     writer_close(&t->writer);
-    return cli_close(&t->ctx, rc);
+    rc = cli_close(&t->ctx, rc);
+    run_report_print(&t->report, rc);
+    return rc;
 }
 
 /* ---- chunks -------------------------------------------------------------------------- */
@@ -346,7 +348,7 @@ static int run_whole(transfer *t)
         rc = write_total(t);
     if (rc == EXIT_DONE)
         rc = result_commit(&t->writer);
-    run_report_end(&t->report, t->ctx, rc);
+    run_report_end(&t->report, t->ctx);
     return rc;
 }
 

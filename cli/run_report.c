@@ -20,7 +20,7 @@ static const char *reason_text(gx_reason reason)
                                         [GX_REASON_ASKED] = "requested",
                                         [GX_REASON_ONLY] = "the only one available",
                                         [GX_REASON_RESIDENT] = "its buffers are there",
-                                        [GX_REASON_SMALL] = "too small for a GPU",
+                                        [GX_REASON_SMALL] = "too small to look for a GPU",
                                         [GX_REASON_FASTEST] = "predicted to be fastest",
                                         [GX_REASON_SPLIT] = "split",
                                         [GX_REASON_DEFAULT] = "nothing measured yet",
@@ -33,13 +33,11 @@ static const char *reason_text(gx_reason reason)
 
 static const struct {
     const char *key, *name;
-} phases[RUN_PHASES] = {[RUN_READ] = {"reading", "reading"},
-                        [RUN_OPEN] = {"opening", "opening devices"},
-                        [RUN_COMPILE] = {"compiling", "compiling kernels"},
-                        [RUN_TABLES] = {"tables", "making tables"},
-                        [RUN_COMPUTE] = {"computing", "computing"},
-                        [RUN_WRITE] = {"writing", "writing"},
-                        [RUN_OTHER] = {"other", "other"}};
+} phases[RUN_PHASES] = {
+    [RUN_START] = {"starting", "starting"},      [RUN_READ] = {"reading", "reading"},
+    [RUN_OPEN] = {"opening", "opening devices"}, [RUN_COMPILE] = {"compiling", "compiling kernels"},
+    [RUN_TABLES] = {"tables", "making tables"},  [RUN_COMPUTE] = {"computing", "computing"},
+    [RUN_WRITE] = {"writing", "writing"},        [RUN_CLOSE] = {"closing", "closing"}};
 
 static uint64_t whole_ns(const run_report *r)
 {
@@ -102,8 +100,9 @@ static json_t *json_report(const gx_job *job, const gx_report *r)
     return json;
 }
 
-static json_t *json_total(const run_report *r, const counters *s, int rc)
+static json_t *json_total(const run_report *r, int rc)
 {
+    const counters *s = &r->after;
     json_t *devices = json_array();
     for (size_t i = 0; i < r->share_count; i++)
         json_array_append_new(devices, json_pack("{s:s, s:I}", "device", r->shares[i].device,
@@ -141,6 +140,13 @@ static const char *of_last(const run_report *r)
     return r->chunks > 1 ? ", in the last chunk" : "";
 }
 
+static const char *unit_of(const run_report *r, uint64_t count)
+{
+    if (r->op == GX_MSM)
+        return count == 1 ? "point" : "points";
+    return count == 1 ? "element" : "elements";
+}
+
 static void print_devices(const run_report *r)
 {
     if (r->share_count < 2) {
@@ -148,8 +154,8 @@ static void print_devices(const run_report *r)
         return;
     }
     for (size_t i = 0; i < r->share_count; i++)
-        fprintf(stderr, "%-12s %s, %" PRIu64 " element%s (%.1f %%)\n", i ? "" : "devices",
-                r->shares[i].device, r->shares[i].elements, plural(r->shares[i].elements),
+        fprintf(stderr, "%-12s %s, %" PRIu64 " %s (%.1f %%)\n", i ? "" : "devices",
+                r->shares[i].device, r->shares[i].elements, unit_of(r, r->shares[i].elements),
                 100 * (double)r->shares[i].elements / (double)r->elements);
     fprintf(stderr, "chosen       %s%s\n", reason_text(r->sum.reason), of_last(r));
 }
@@ -174,37 +180,33 @@ static void print_phases(const run_report *r)
 {
     const uint64_t all = whole_ns(r);
     fprintf(stderr, "time         %s\n", time_text(all));
-    for (size_t i = 1; i <= RUN_PHASES; i++) {
-        uint64_t ns = r->ns[i % RUN_PHASES];
-        if (ns)
-            fprintf(stderr, "  %-20s%10s %5.1f %%\n", phases[i % RUN_PHASES].name, time_text(ns),
-                    100 * (double)ns / (double)all);
-    }
+    for (size_t i = 0; i < RUN_PHASES; i++)
+        if (r->ns[i])
+            fprintf(stderr, "  %-20s%10s %5.1f %%\n", phases[i].name, time_text(r->ns[i]),
+                    100 * (double)r->ns[i] / (double)all);
 }
 
 static void print_rate(const run_report *r)
 {
-    const bool points = r->op == GX_MSM;
     double seconds = (double)r->ns[RUN_COMPUTE] / 1e9;
     if (seconds <= 0 || !r->elements)
         return;
     double rate = (double)(r->butterflies ? r->butterflies : r->elements) / seconds;
     fprintf(stderr, "speed        %.3g M %s/s", rate / 1e6,
-            r->butterflies ? "butterflies"
-            : points       ? "points"
-                           : "elements");
-    if (!points)
+            r->butterflies ? "butterflies" : unit_of(r, 0));
+    if (r->op != GX_MSM)
         fprintf(stderr, ", %.3g GB/s", (double)r->bytes / seconds / 1e9);
     fputc('\n', stderr);
 }
 
-static void print_text(const run_report *r, const counters *s)
+static void print_text(const run_report *r)
 {
+    const counters *s = &r->after;
     const gx_report *sum = &r->sum;
     progress_hide();
     fflush(stdout);
     print_devices(r);
-    fprintf(stderr, "elements     %" PRIu64 " in %" PRIu64 " chunk%s, %" PRIu64 " bytes\n",
+    fprintf(stderr, "%-12s %" PRIu64 " in %" PRIu64 " chunk%s, %" PRIu64 " bytes\n", unit_of(r, 0),
             r->elements, r->chunks, plural(r->chunks), r->bytes);
     print_phases(r);
     print_rate(r);
@@ -219,16 +221,22 @@ static void print_text(const run_report *r, const counters *s)
             " commands\n",
             s->pool_hits, s->pool_hits + s->pool_misses, s->command_hits,
             s->command_hits + s->command_misses);
-    fprintf(stderr, "checked      %u element%s\n", sum->sampled, plural(sum->sampled));
+    fprintf(stderr, "checked      %u %s\n", sum->sampled, unit_of(r, sum->sampled));
 }
 
 /* ---- both ---- */
 
+/* The time that this process has computed, on all cores. */
+static uint64_t computed_ns(void)
+{
+    clock_t ticks = clock();
+    return ticks > 0 ? (uint64_t)((double)ticks * (1e9 / CLOCKS_PER_SEC)) : 0;
+}
+
 void run_report_phase(run_report *r, run_phase phase)
 {
     uint64_t now = now_ns();
-    if (r->phase_start)
-        r->ns[r->phase] += now - r->phase_start;
+    r->ns[r->phase] += r->phase_start ? now - r->phase_start : computed_ns();
     r->phase_start = now;
     r->phase = phase;
 }
@@ -315,20 +323,27 @@ static void move_time(run_report *r, run_phase to, uint64_t ns)
     r->ns[to] += ns;
 }
 
-void run_report_end(run_report *r, gx_ctx *ctx, int rc)
+void run_report_end(run_report *r, gx_ctx *ctx)
 {
-    const counters s = counters_read(ctx);
-    run_report_phase(r, RUN_OTHER);
-    move_time(r, RUN_OPEN, s.open_ns - r->before.open_ns);
-    move_time(r, RUN_COMPILE, s.compile_ns - r->before.compile_ns);
-    move_time(r, RUN_TABLES, s.tables_ns - r->before.tables_ns);
+    r->after = counters_read(ctx);
+    run_report_phase(r, RUN_CLOSE);
+    move_time(r, RUN_OPEN, r->after.open_ns - r->before.open_ns);
+    move_time(r, RUN_COMPILE, r->after.compile_ns - r->before.compile_ns);
+    move_time(r, RUN_TABLES, r->after.tables_ns - r->before.tables_ns);
+}
+
+void run_report_print(run_report *r, int rc)
+{
+    if (!r->op)
+        return;
+    run_report_phase(r, RUN_CLOSE);
     if (r->json) {
         fputs("],\n\"total\": ", stdout);
-        put_json(json_total(r, &s, rc));
+        put_json(json_total(r, rc));
         fputs("}\n", stdout);
     }
     if (r->stats)
-        print_text(r, &s);
+        print_text(r);
 }
 
 /* ---- the plan ---- */
