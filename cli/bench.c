@@ -9,6 +9,7 @@
 #include "jobs.h"
 #include "measure.h"
 #include "progress.h"
+#include "report/text.h"
 #include "stream.h"
 
 /* Time limit of a cell in the default run; 24 cells then take less than a minute. */
@@ -100,9 +101,18 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
     return output_row(b->out, cells);
 }
 
+static void say_cell(const char *device, const gx_job *job)
+{
+    char size[32];
+    text_size(size, sizeof size, (double)job->n);
+    progress_step("%s %s %s %s", device, gx_op_get_info(job->op)->name,
+                  gx_field_get_info(job->field)->name, size);
+}
+
 /* *ns_per_element: of the previous size, 0 at first; updated. */
 static int bench_cell(benchmark *b, const char *device, const gx_job *job, double *ns_per_element)
 {
+    say_cell(device, job);
     double expected_s = *ns_per_element * (double)job->n / 1e9;
     if (!opts.sizes.count && expected_s > CELL_BUDGET_S) {
         cli_error("skipped %s %s of %zu elements on %s: one call would take %.0f s; request "
@@ -178,8 +188,7 @@ static int bench_targets(benchmark *b, const target_list *targets, output_format
     if (!b->out)
         return cli_no_memory();
     progress_start("measuring",
-                   targets->count * b->sizes.count * cli_count_wanted(opts.fields, opts.ops),
-                   "rows");
+                   targets->count * b->sizes.count * cli_count_wanted(opts.fields, opts.ops), NULL);
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++)
         rc = bench_device(b, targets->names[i]);

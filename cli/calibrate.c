@@ -33,8 +33,7 @@ static const option_row options[] = {
 static int step(void *user, double done, const char *device, const char *what)
 {
     (void)user;
-    (void)device;
-    (void)what;
+    progress_step("%s: %s", device, what);
     progress_at((uint64_t)(done * STEPS));
     return signals_caught;
 }

@@ -191,6 +191,7 @@ static int time_row(demo *d, const struct part *part, size_t row)
         double expected = ns_per_element * (double)job.n;
         bool late = expected > (other ? OTHER_NS : CALL_NS) || (other && d->others_ns > OTHERS_NS);
         *r = empty_row(d, part, row, i);
+        progress_step("%s %s 2^%u", r->device, r->op, log2_of(part->sizes[i]));
         if (row && !i && !other)
             wake(d, device, &job);
         if (blst)
