@@ -37,7 +37,8 @@ static const option_row options[] = {
     OPTION_SEED(&opts.seed),
     OPTION_FILE(
         'o', &opts.file,
-        "write rows to this file as they are measured, as CSV (doc/csv.md); never overwrites"),
+        "write rows to this file as they are measured, as CSV (doc/csv.md); never overwrites: a "
+        "finished scan with the same options is shown again"),
     OPTION_FLAG("resume", &opts.resume, "continue an interrupted scan with the same options"),
     OPTIONS_FILTER(&opts.filter),
 };
@@ -117,7 +118,8 @@ const command cmd_scan = {
         "do not count, nor do first samples that take more than 1.5 times the median.\n"
         "\n"
         "Ctrl-C stops after the current sample; measurements so far are shown and kept in the\n"
-        "file, and --resume continues from there. doc/csv.md describes the file.",
+        "file, and --resume continues from there. A file with the whole scan is shown and kept:\n"
+        "to measure again, remove it. doc/csv.md describes the file.",
     .examples = "  gpuexec scan\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv --resume\n"

@@ -260,23 +260,44 @@ static int resume_file(scanning *s)
     return rc;
 }
 
-/* A scan takes long: forgetting --resume must not destroy one. */
 static bool is_taken(const char *path)
 {
     struct gx_os_stat st;
-    if (!gx__os_stat(path, true, &st) || st.kind != GX_OS_FILE || !st.size)
-        return false;
-    cli_error("'%s' exists: use --resume to continue it with the same options; "
-              "otherwise remove it or choose another file",
-              path);
-    return true;
+    return gx__os_stat(path, true, &st) && st.kind == GX_OS_FILE && st.size;
+}
+
+/* Whether the file has a scan with these options, and all of it. */
+static bool is_finished(const scanning *s)
+{
+    scan_file old;
+    char err[SCAN_ERROR_SIZE];
+    const scan_section *own = s->section;
+    bool finished = scan_load(s->opts->file, SCAN_CUT, &old, err) && old.count == 1 &&
+                    !strcmp(old.sections[0].options, own->options) &&
+                    (double)old.sections[0].count >= own->cells;
+    scan_free(&old);
+    return finished;
+}
+
+/* A scan takes long: forgetting --resume, or repeating a command, must not destroy one. */
+static int keep_file(scanning *s)
+{
+    const char *path = s->opts->file;
+    int rc = EXIT_FAILED;
+    if (is_finished(s))
+        rc = resume_file(s);
+    else
+        cli_error("'%s' exists: use --resume to continue it with the same options; "
+                  "otherwise remove it or choose another file",
+                  path);
+    if (rc == EXIT_DONE)
+        fprintf(stderr, "%s has this scan already: remove it to measure again\n", path);
+    return rc;
 }
 
 static int begin_file(scanning *s)
 {
     const char *path = s->opts->file;
-    if (is_taken(path))
-        return EXIT_FAILED;
     int rc = take_file(s, writer_extend(&s->writer, path, 0));
     if (rc == EXIT_DONE)
         scan_put_head(s->file, s->section);
@@ -287,9 +308,10 @@ static int open_file(scanning *s)
 {
     const char *path = s->opts->file;
     int rc = EXIT_DONE;
-    if (path)
-        rc = s->opts->resume && gx__os_stat(path, true, &(struct gx_os_stat){0}) ? resume_file(s)
-                                                                                 : begin_file(s);
+    if (path && s->opts->resume && gx__os_stat(path, true, &(struct gx_os_stat){0}))
+        rc = resume_file(s);
+    else if (path)
+        rc = is_taken(path) ? keep_file(s) : begin_file(s);
     if (rc != EXIT_DONE)
         return rc;
     if (s->opts->print) {
