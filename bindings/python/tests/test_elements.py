@@ -180,6 +180,13 @@ def test_missing_device() -> None:
         gx.Context("nosuch")
 
 
+def test_numbers_as_text() -> None:
+    with gx.Context(threads="2^0", device_memory="64K", cache_dir="none") as ctx:
+        assert [d.threads for d in ctx.devices() if d.name == "cpu"] == [1]
+    with pytest.raises(gx.InvalidError, match="device-memory: '64Q'"):
+        gx.Context(device_memory="64Q")
+
+
 def test_errors_of_the_library(cpu: gx.Context) -> None:
     a = Fr.random(4)
     with pytest.raises(gx.Error, match="vulkan:99") as caught:

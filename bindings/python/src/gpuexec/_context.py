@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ._jobs import Operand, Output
 
 LogFunction = Callable[[str, str], object]
+Number = int | str
 
 _NULL = ffi.NULL
 _new = ffi.new
@@ -62,7 +63,8 @@ class Context(Handle):
     device: for jobs that name none, or several, comma-separated, to choose from. threads: most host
     threads per job. log: called as log(level, message) from any thread, with level "error",
     "warning" or "info"; it must not use the context, and what it raises goes to sys.unraisablehook.
-    The other arguments are those of gx_config, where 0 and None mean the default.
+    The other arguments are those of gx_config, where 0 and None mean the default. Numbers may be
+    text as on the command line, such as "64K" or "2^20".
     """
 
     __slots__ = ("_children", "_log", "_opts")
@@ -72,17 +74,17 @@ class Context(Handle):
         device: str | None = None,
         *,
         policy: Policy | None = None,
-        threads: int = 0,
+        threads: Number = 0,
         log: LogFunction | None = None,
-        sample_every: int = 0,
+        sample_every: Number = 0,
         cpumask: str | None = None,
         validate: bool = False,
-        dispatch_elems: int = 0,
+        dispatch_elems: Number = 0,
         path: Path | None = None,
         mode: Mode | None = None,
-        stream_chunk_elems: int = 0,
-        device_memory: int = 0,
-        queue_jobs: int = 0,
+        stream_chunk_elems: Number = 0,
+        device_memory: Number = 0,
+        queue_jobs: Number = 0,
         trace: str | None = None,
         webgpu_backends: str | None = None,
         wgpu_library: str | None = None,
@@ -119,14 +121,17 @@ class Context(Handle):
         for name, number in (
             ("threads", threads),
             ("sample_every", sample_every),
-            ("validate", validate),
             ("dispatch_elems", dispatch_elems),
             ("stream_chunk_elems", stream_chunk_elems),
             ("device_memory", device_memory),
             ("queue_jobs", queue_jobs),
-            ("ignore_environment", ignore_environment),
         ):
-            setattr(config, name, int(number))
+            if isinstance(number, str):
+                option = name.replace("_", "-").encode()
+                check(lib.gx_config_set(config, option, number.encode(), _NULL, 0))
+            else:
+                setattr(config, name, int(number))
+        config.validate, config.ignore_environment = bool(validate), bool(ignore_environment)
         if log is not None:
             self._log = config.log = _log_callback(log)
         ptr = _new("gx_ctx **")
