@@ -135,9 +135,9 @@ check_cuda() {
 part_cpu() {
     run demo.txt gpuexec demo
     run kernels.csv test-kernels --bench --csv
-    run bench-1-thread.csv gpuexec bench --threads 1 --csv
+    run bench-1-thread.csv gpuexec bench --threads 1 --op add,mul,inv -n 64,4096,64K,4M --csv
     run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
-    run bench-all-threads.csv gpuexec bench --csv
+    run bench-all-threads.csv gpuexec bench --op add,mul,inv -n 64,4096,64K,4M --csv
     run ntt-cpu.csv bench-suites ntt --device cpu --csv
     run msm-cpu.csv bench-suites msm --device cpu --csv
 }

@@ -22,11 +22,11 @@ static struct {
     const char *in[3], *out, *broadcast;
     uint64_t chunk;
     int explain, stats, json, capture;
-} opts = {.broadcast = "", .chunk = CHUNK};
+} opts = {.field = GX_BLS12_381_FR, .broadcast = "", .chunk = CHUNK};
 
 static const option_row options[] = {
     {.name = "op", .arg = "OP", .kind = OPT_OP, .value = &opts.op, .help = "operation"},
-    OPTION_FIELD(&opts.field, "field of the elements"),
+    OPTION_FIELD(&opts.field, "field of the elements (bls12-381-fr)"),
     OPTION_FILE('a', &opts.in[0], "first operand; - for standard input"),
     OPTION_FILE('b', &opts.in[1], "second operand, if the operation has one"),
     OPTION_FILE('c', &opts.in[2], "third operand, for mul-add"),
@@ -98,8 +98,6 @@ static int check_options(void)
 {
     if (!opts.op)
         return cli_usage("no operation given: add --op, for example --op mul");
-    if (!opts.field)
-        return cli_usage("no field given: add --field, for example --field bls12-381-fq");
     const gx_op_info *op = gx_op_get_info(opts.op);
     if (!gx_op_exists(opts.op, opts.field))
         return cli_no_operation(1u << opts.field, 1u << opts.op);
@@ -373,7 +371,7 @@ static int run_run(const common_opts *common)
 const command cmd_run = {
     .name = "run",
     .summary = "apply one operation to files of elements",
-    .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE",
+    .synopsis = "--op OP -a FILE [-b FILE] [-c FILE] -o FILE",
     .about =
         "Streams raw element files of any size through one operation. Files contain elements and\n"
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
@@ -393,7 +391,7 @@ const command cmd_run = {
         "\n"
         "--capture makes RenderDoc capture what the first chunk does on a Vulkan device, and\n"
         "prints the name of the file. Start gpuexec under RenderDoc (doc/tuning.md).",
-    .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
+    .examples = "  gpuexec run --op mul -a a.bin -b b.bin --explain\n"
                 "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin --stats\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"
                 "  gpuexec run --op mul --field bn254-fr -a x.bin -b k.bin --broadcast b -o y.bin\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Output of `gpuexec run`, `ntt` and `msm`: --stats, a summary of all chunks for people; --json, the
- * report of every chunk and the total. Of `gpuexec run` also --explain.
+ * Output of `gpuexec run`, `ntt` and `msm`: --stats, a summary of all chunks for people; --json,
+ * the report of every chunk and the total. Of `gpuexec run` also --explain.
  */
 #ifndef RUN_REPORT_H
 #define RUN_REPORT_H

@@ -10,24 +10,24 @@
 #include "measure.h"
 
 static scan_opts opts = {
-    .ops = 1u << GX_ADD | 1u << GX_MUL,
+    .ops = 1u << GX_MUL | 1u << GX_NTT | 1u << GX_MSM,
     .samples = 11,
     .warmup = 2,
     .seed = 1,
     .budget_ms = 2000,
 };
 
-/* 1K to 4M in steps of 4, without those at which a call would take longer than: */
+/* 1K to 1M in steps of 4, without those at which a call would take longer than: */
 enum { DEFAULT_SKIP_MS = 5000 };
-static const number_list default_sizes = {
-    7, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22}};
+static const number_list default_sizes = {6,
+                                          {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20}};
 
 static const option_row options[] = {
     OPTION_NUMBERS("sizes", "N[,N...]", &opts.sizes, 1, 1u << 30,
-                   "elements per job, also as a range: 2^10:2^24:x2 (1K:4M:x4, as far as a call "
+                   "elements per job, also as a range: 2^10:2^24:x2 (1K:1M:x4, as far as a call "
                    "takes less than 5 s)"),
     OPTION_FIELDS(&opts.fields, "fields to measure, or all (" DEFAULT_FIELDS ")"),
-    OPTION_OPS(&opts.ops, "operations to measure, or all (add,mul)"),
+    OPTION_OPS(&opts.ops, "operations to measure, or all (mul,ntt,msm)"),
     OPTION_FLAG("resident", &opts.resident, "measure operands in device memory too"),
     OPTION_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per cell (11)"),
     OPTION_NUMBER("warmup", "K", &opts.warmup, 0, SAMPLES_MAX, "calls before the first sample (2)"),
@@ -99,13 +99,13 @@ const command cmd_scan = {
     .name = "scan",
     .summary = "find the fastest device at each size",
     .about =
-        "Times every operation at every size on every usable device except the reference, or on\n"
-        "the devices given with --device, and reports the winner at each size and, for each pair\n"
-        "of devices, the sizes at which one overtakes the other; ntt is one transform, msm a sum\n"
-        "of points that the device keeps, of the field's first curve. Each cell is compared with\n"
-        "the reference before it is timed; on a mismatch the exit code is 4. Each device runs all\n"
-        "sizes in a row, and a GPU is kept busy for half a second first, because an idle GPU\n"
-        "lowers its clock.\n"
+        "Times every operation at every size on every automatic device, or on the devices given\n"
+        "with --device, and reports the winner at each size and, for each pair of devices, the\n"
+        "sizes at which one overtakes the other; ntt is one transform, msm a sum of points that\n"
+        "the device keeps, of the field's first curve. Each cell is compared with the reference\n"
+        "before it is timed; on a mismatch the exit code is 4. Each device runs all sizes in a\n"
+        "row, and a GPU is kept busy for half a second first, because an idle GPU lowers its\n"
+        "clock.\n"
         "\n"
         "  us (P90)  median and 90th percentile of one gx_run call, in microseconds\n"
         "  winner    the lowest median; ~ if its 95 % interval overlaps the second's\n"
@@ -124,7 +124,7 @@ const command cmd_scan = {
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv --resume\n"
                 "  gpuexec scan --device cpu,vulkan:0 --op all --field all --csv > scan.csv\n"
-                "  gpuexec scan --op ntt,msm --sizes 1K:1M:x4\n"
+                "  gpuexec scan --op add,inv --sizes 1K:16M:x4\n"
                 "  gpuexec scan --between webgpu:gl,webgpu:vulkan\n",
     .options = OPTION_TABLE(options),
     .formats = true,

@@ -55,7 +55,7 @@ static size_t place_count(const scanning *s)
 /* Checked before the file is touched: a missing device ends the scan. */
 static int choose_devices(scanning *s)
 {
-    int rc = target_list_get(s->ctx, s->common, TARGETS_USABLE, &s->devices);
+    int rc = target_list_get(s->ctx, s->common, TARGETS_AUTOMATIC, &s->devices);
     if (rc == EXIT_DONE && s->devices.count > SCAN_DEVICES_MAX)
         return cli_usage("--device: more than %d devices", SCAN_DEVICES_MAX);
     for (size_t i = 0; rc == EXIT_DONE && i < s->devices.count; i++)

@@ -371,13 +371,12 @@ static void show_devices(view *v)
         show_device(v, &t, json_array_get(devices, i), elements);
 }
 
-/* Of a sum of points, elements are points. */
 static void show_operations(view *v)
 {
-    static const char *const head[CELLS] = {"operation", "field", "jobs/s", "elem/s", "p50",
-                                            "p99",       "jobs",  "",       ""};
+    static const char *const head[CELLS] = {"operation", "field", "jobs/s", "per s", "of",
+                                            "p50",       "p99",   "jobs",   ""};
     const json_t *list = json_object_get(v->now, "operations");
-    table t = {{9, 5, 8, 8, 8, 8, 8, 0, 0}, 1 << 0 | 1 << 1};
+    table t = {{9, 5, 8, 8, 8, 8, 8, 8, 0}, 1 << 0 | 1 << 1 | 1 << 4};
     widen(&t, 0, list, "op");
     widen(&t, 1, list, "field");
     fit(&t);
@@ -390,10 +389,10 @@ static void show_operations(view *v)
                                           text(o, "field"),
                                           human(rate(v, o, before, "jobs")),
                                           human(rate(v, o, before, "elements")),
+                                          strcmp(text(o, "op"), "msm") ? "elements" : "points",
                                           human_time(json_object_get(recent, "p50_ns")),
                                           human_time(json_object_get(recent, "p99_ns")),
                                           human(number(o, "jobs")),
-                                          "",
                                           ""};
         row(v, &t, "", cells);
     }

@@ -23,9 +23,9 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
 /* Default options. */
 #define WORKLOAD_DEFAULT                                                                           \
     {                                                                                              \
-        .ops = 1u << GX_ADD | 1u << GX_MUL, .rate = 20, .sizes = {                                 \
+        .ops = 1u << GX_MUL | 1u << GX_NTT | 1u << GX_MSM, .rate = 20, .sizes = {                  \
             .count = 3,                                                                            \
-            .values = {1 << 10, 16 << 10, 256 << 10}                                               \
+            .values = {1 << 10, 16 << 10, 64 << 10}                                                \
         }                                                                                          \
     }
 
@@ -33,9 +33,9 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
 /* clang-format off */
 #define OPTIONS_WORKLOAD(o)                                                                        \
     OPTION_FIELDS(&(o)->fields, "fields of the jobs (" DEFAULT_FIELDS ")"),                              \
-    OPTION_OPS(&(o)->ops, "operations of the jobs (add,mul)"),                                     \
+    OPTION_OPS(&(o)->ops, "operations of the jobs (mul,ntt,msm)"),                                 \
     OPTION_NUMBERS("sizes", "N[,N...]", &(o)->sizes, 1, WORKLOAD_ELEMENTS_MAX,                     \
-                    "elements of the jobs, in turn (1K,16K,256K)"),                                \
+                    "elements of the jobs, in turn (1K,16K,64K)"),                                 \
     OPTION_NUMBER("rate", "R", &(o)->rate, 1, WORKLOAD_RATE_MAX,                                   \
                    "jobs per second, if the devices can keep up (20)"),                            \
     OPTION_NUMBER("jobs", "N", &(o)->jobs, 0, UINT64_MAX,                                          \

@@ -268,7 +268,7 @@ def test_operations():
         wanted = [quantile(series, labels, q) for q in (0.5, 0.99)]
         got = [o["recent"]["p50_ns"], o["recent"]["p99_ns"]]
         expect(f"{name}: p50 and p99", all(abs(a - b) < 1e-6 * b for a, b in zip(got, wanted)), (got, wanted))
-        line = rf"(?m)^{o['op']} +{o['field']} +0 +0 +{time_text(got[0])} +{time_text(got[1])} +{jobs // 4}$"
+        line = rf"(?m)^{o['op']} +{o['field']} +0 +0 elements +{time_text(got[0])} +{time_text(got[1])} +{jobs // 4}$"
         expect(f"{name}: the same in top", re.search(line, top), (line, top))
     expect("top says what the load is", f"\nload      synthetic: {what}\n" in top, top)
     server.end()
@@ -277,6 +277,9 @@ def test_operations():
     top = subprocess.run([PROGRAM, "top", "--once", idle.url], capture_output=True, text=True, check=False).stdout
     expect("top says so", "\nload      none\n" in top, top)
     idle.end()
+    top = subprocess.run([PROGRAM, "top", "--once", "--op", "msm", "--sizes", "64"], capture_output=True, text=True,
+                         check=False).stdout
+    expect("sums are of points", re.search(r"(?m)^msm +bls12-381-fr +[0-9.]+ +[0-9.]+( k)? points +", top), top)
 
 
 def test_regret(jobs, told, devices="sim:gpu-slower-than-cpu,sim:cpu-16-cores", sizes="16K"):
