@@ -22,6 +22,8 @@
 #define PATTERN 0xd5
 /* A guard takes what there is, up to this, so that some is left if more memory is used later. */
 #define GUARD_MOST 16384u
+/* What must be left of it. */
+#define GUARD_LEAST (GX_GUARD_BYTES - GX_COPY_ALIGN_MAX)
 /* A copy of so few bytes takes no longer on a device that works. */
 #define WAIT_NS 10000000000u
 
@@ -159,13 +161,16 @@ void gx__guard_set(struct gx_device *device, struct gx_mem *mem, size_t bytes)
         forbid_rest(mem, at);
 }
 
-void gx__guard_grow(struct gx_mem *mem, size_t bytes)
+bool gx__guard_grow(struct gx_mem *mem, size_t bytes)
 {
     if (!mem || !mem->asked || bytes <= mem->asked)
-        return;
+        return true;
+    if (guard_at(bytes) + GUARD_LEAST > mem->guard)
+        return false;
     permit_rest(mem, guard_at(mem->asked));
     mem->asked = bytes;
     forbid_rest(mem, guard_at(bytes));
+    return true;
 }
 
 void gx__guard_check(struct gx_device *device, struct gx_mem *mem)
@@ -175,7 +180,7 @@ void gx__guard_check(struct gx_device *device, struct gx_mem *mem)
     if (!mem->asked)
         return;
     permit_rest(mem, guard.from);
-    if (guard.from < guard.to && reach(device, guard, search, &bad) && bad < guard.to - guard.from)
+    if (reach(device, guard, search, &bad) && bad < guard.to - guard.from)
         fail(device, mem, guard.from + bad);
     mem->asked = 0;
 }

@@ -19,8 +19,9 @@
 void gx__guard_set(struct gx_device *device, struct gx_mem *mem, size_t bytes);
 /* The same when they have been used. */
 void gx__guard_check(struct gx_device *device, struct gx_mem *mem);
-/* More of the memory, which may be NULL, will be used; it may be in use. */
-void gx__guard_grow(struct gx_mem *mem, size_t bytes);
+/* More of the memory, which may be NULL, will be used; it may be in use. False, and nothing has
+ * changed, if no guard would be left behind it. */
+bool gx__guard_grow(struct gx_mem *mem, size_t bytes);
 
 /* For the message: a dispatch that is given the memory, which may be NULL. */
 static inline void gx__guard_note(struct gx_mem *mem, const struct gx_kernel *kernel, uint64_t n)
@@ -49,10 +50,11 @@ static inline void gx__guard_check(struct gx_device *device, struct gx_mem *mem)
     (void)mem;
 }
 
-static inline void gx__guard_grow(struct gx_mem *mem, size_t bytes)
+static inline bool gx__guard_grow(struct gx_mem *mem, size_t bytes)
 {
     (void)mem;
     (void)bytes;
+    return true;
 }
 
 static inline void gx__guard_note(struct gx_mem *mem, const struct gx_kernel *kernel, uint64_t n)

@@ -112,15 +112,16 @@ static bool serves(const struct gx_pipe *pipe, const struct gx_plan *plan)
            suffices(have->scratch, want->scratch);
 }
 
-/* The blocks of the sets are large enough for the plan. */
-static void use_more(struct gx_pipe *pipe, const struct gx_plan *plan)
+/* The blocks of the sets are large enough for the plan. False: not with a guard behind it. */
+static bool use_more(struct gx_pipe *pipe, const struct gx_plan *plan)
 {
-    for (uint32_t i = 0; i < pipe->sets; i++) {
-        gx__guard_grow(pipe->set[i].up, plan->set.up);
-        gx__guard_grow(pipe->set[i].device, plan->set.device);
-        gx__guard_grow(pipe->set[i].down, plan->set.down);
-        gx__guard_grow(pipe->set[i].scratch, plan->set.scratch);
-    }
+    bool guarded = true;
+    for (uint32_t i = 0; i < pipe->sets && guarded; i++)
+        guarded = gx__guard_grow(pipe->set[i].up, plan->set.up) &&
+                  gx__guard_grow(pipe->set[i].device, plan->set.device) &&
+                  gx__guard_grow(pipe->set[i].down, plan->set.down) &&
+                  gx__guard_grow(pipe->set[i].scratch, plan->set.scratch);
+    return guarded;
 }
 
 /* Finishes all groups and gives back their memory. */
@@ -143,10 +144,8 @@ static void put_tables(struct gx_pipe *pipe)
 /* Gets the sets for the plan; on failure the pipe has none. */
 static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
 {
-    if (serves(pipe, plan)) {
-        use_more(pipe, plan);
+    if (serves(pipe, plan) && use_more(pipe, plan))
         return GX_OK;
-    }
     give_back(pipe);
     gx_status s = gx__pool_reserve(&pipe->engine->pool, plan->memory);
     if (s != GX_OK)
