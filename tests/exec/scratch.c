@@ -2,25 +2,28 @@
  *
  * Scratch: what an engine gets for a job suffices for each of its dispatches, however it is cut.
  * The devices here compute nothing. They need as much as a CPU tier, a GPU or the reference would,
- * or what no device would, and watch what they are given. Transforms of the sizes that once
- * overflowed are also computed.
+ * or what no device would, and watch what they are given; the GPUs of this machine are among them.
+ * Transforms of the sizes that once overflowed are also computed.
  */
 
 #include "base/options.h"
 #include "base/trace.h"
 #include "device/cpu/msm.h"
 #include "device/cpu/ntt.h"
-#include "device/gpu/passes.h"
+#include "device/gpu/gpu.h"
 #include "exec/engine.h"
 #include "op/domain.h"
 #include "op/msm.h"
 #include "support/harness.h"
 #include "support/task.h"
 
-/* Elements of the largest job, the size of its memory, and the largest transform in it. */
-#define ELEMENTS ((size_t)1 << 18)
-#define ARENA    (2 * ELEMENTS * 48)
-enum { LOG2_MAX = 15, POINTS = 6000 };
+/* Elements of the largest job where it has no memory, and where its operands are copied. */
+#define ELEMENTS ((size_t)1 << 26)
+#define COPIED   ((size_t)1 << 15)
+/* Bytes for either, and for the transforms that are computed. */
+#define ARENA ((size_t)1 << 25)
+/* The largest transform; points; and dispatches of a job. */
+enum { LOG2_MAX = 24, POINTS = 6000, DISPATCHES = 1024 };
 
 static struct gx_instance instance;
 static struct gx_registered_memory hosts;
@@ -40,20 +43,26 @@ typedef size_t (*need_fn)(const struct gx_kernel *kernel, uint64_t n);
 static need_fn need;
 static const struct gx_device_ops *real; /* of the device that is watched */
 
+static size_t need_of_gpu(const struct gx_kernel *kernel, uint64_t n)
+{
+    static struct gx_passes passes;
+    gx__passes(&kernel->key, n, &facts, &passes);
+    return (size_t)passes.scratch_quads * 16;
+}
+
+/* Of the device that is watched. */
+static size_t need_of_device(const struct gx_kernel *kernel, uint64_t n)
+{
+    return real->scratch(&engine.device, kernel, n);
+}
+
 static size_t need_of_cpu(const struct gx_kernel *kernel, uint64_t n)
 {
     if (kernel->key.op == GX_NTT)
         return gx__cpu_ntt_scratch(&ntt, kernel, n);
     if (kernel->key.op == GX_MSM)
         return gx__cpu_msm_scratch(&msm, kernel, n);
-    return real->scratch(&engine.device, kernel, n);
-}
-
-static size_t need_of_gpu(const struct gx_kernel *kernel, uint64_t n)
-{
-    static struct gx_passes passes;
-    gx__passes(&kernel->key, n, &facts, &passes);
-    return (size_t)passes.scratch_quads * 16;
+    return need_of_device(kernel, n);
 }
 
 /* A size of the pool, which its rounding does not hide. */
@@ -111,6 +120,30 @@ static size_t watch_table(struct gx_device *device, const struct gx_kernel *kern
                                     : gx__cpu_ntt_table(&ntt, kernel, NULL);
 }
 
+/* On a device that works on host memory nobody touches scratch or tables, so there are none: they
+ * would be gigabytes. */
+static gx_status watch_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                             struct gx_mem *mem)
+{
+    (void)device;
+    *mem = (struct gx_mem){.kind = kind, .size = bytes, .host = in};
+    return GX_OK;
+}
+
+static void watch_free(struct gx_device *device, struct gx_mem *mem)
+{
+    (void)device;
+    (void)mem;
+}
+
+static gx_status watch_map(struct gx_device *device, struct gx_mem *mem, void **host)
+{
+    (void)device;
+    (void)mem;
+    (void)host;
+    return GX_ERR_UNSUPPORTED;
+}
+
 static void open_watched(const char *name)
 {
     static struct gx_device_ops watched;
@@ -129,12 +162,16 @@ static void open_watched(const char *name)
     watched.table = real->table ? watch_table : NULL;
     watched.run = real->run ? watch_run : NULL;
     watched.dispatch = real->dispatch ? watch_dispatch : NULL;
+    if (real->run) {
+        watched.mem_alloc = watch_alloc;
+        watched.mem_free = watch_free;
+        watched.map = watch_map;
+    }
     engine.device.ops = &watched;
 }
 
 static void close_watched(void)
 {
-    engine.device.ops = real;
     gx__engine_close(&engine);
     gx__registered_memory_close(&hosts);
     gx__device_stop(&instance);
@@ -163,7 +200,9 @@ static uint64_t any_size(uint64_t most)
 
 static void make_ntt(gx_job *job, struct params *p, size_t most)
 {
-    const uint32_t log2_n = (uint32_t)(gxt_next(&rng) % (LOG2_MAX + 1));
+    const uint32_t log2_most = (uint32_t)__builtin_ctzll(most);
+    const uint32_t log2_n =
+        (uint32_t)(gxt_next(&rng) % ((log2_most < LOG2_MAX ? log2_most : LOG2_MAX) + 1));
     struct gx_error error;
     assert_int_equal(
         gx__domain_set(&p->domain, &instance, gx__prime(job->field), log2_n, NULL, NULL, &error),
@@ -253,13 +292,13 @@ static void try_one(size_t most)
     struct gx_plan_request request;
     struct gx_plan plan;
     uint64_t whole = job.op == GX_NTT ? gxt_task(&job)->unit : 1; /* smaller ones are other jobs */
-    engine.device.facts.dispatch_elems = whole - 1 + any_size(2 * job.n);
+    engine.device.facts.dispatch_elems = whole - 1 + job.n / DISPATCHES + any_size(2 * job.n);
     instance.config.stream_chunk_elems = gxt_next(&rng) % 2 ? any_size(2 * job.n) : 0;
     asked = largest = 0;
     gx_status s = gx__engine_run(&engine, &batch);
     if (s != GX_OK)
         fail_msg("op %u, field %u, n %zu: %s", job.op, job.field, job.n, batch.error.text);
-    if (job.out.host == in)
+    if (job.out.host == in && !real->run)
         memset(in, 0, job.n * 48);
     if (job.op == GX_MSM) /* which takes what there is */
         return;
@@ -325,7 +364,7 @@ static void gpu_has_enough(void **state)
     need = need_of_gpu;
     for (size_t i = 0; i < GXT_COUNT(kinds); i++) {
         facts = kinds[i];
-        try_many(gxt_small() ? 100 : 500, ELEMENTS / 8);
+        try_many(gxt_small() ? 100 : 500, COPIED);
     }
     close_watched();
 }
@@ -340,7 +379,53 @@ static void any_device_has_enough(void **state)
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
         open_watched(names[i]);
         need = need_of_any;
-        try_many(gxt_small() ? 200 : 1000, ELEMENTS / 8);
+        try_many(gxt_small() ? 200 : 1000, COPIED);
+        close_watched();
+    }
+}
+
+/* ---- the GPUs of this machine ---- */
+
+/* Their kernels are not compiled: only what they are built with counts. */
+static const struct gx_gpu_ops *real_gpu;
+
+static gx_status no_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline)
+{
+    (void)gpu;
+    (void)key;
+    *pipeline = &engine;
+    return GX_OK;
+}
+
+static void no_drop(struct gx_gpu *gpu, void *pipeline)
+{
+    if (pipeline != &engine)
+        real_gpu->drop(gpu, pipeline);
+}
+
+static struct gx_choice no_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+{
+    (void)field;
+    return gx__gpu_guess(gpu, family);
+}
+
+static void present_gpus_have_enough(void **state)
+{
+    static struct gx_gpu_ops ops;
+    const char *gpus[GXT_GPUS];
+    size_t count = gxt_gpus(gpus);
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        open_watched(gpus[i]);
+        struct gx_gpu *gpu = engine.device.impl;
+        real_gpu = gpu->ops;
+        ops = *real_gpu;
+        ops.compile = no_compile;
+        ops.drop = no_drop;
+        ops.tune = no_tune;
+        gpu->ops = &ops;
+        need = need_of_device;
+        try_many(gxt_small() ? 50 : 200, COPIED);
         close_watched();
     }
 }
@@ -418,12 +503,19 @@ static int finish(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_has_enough),    cmocka_unit_test(reference_has_enough),
-        cmocka_unit_test(gpu_has_enough),    cmocka_unit_test(any_device_has_enough),
-        cmocka_unit_test(short_last_pieces), cmocka_unit_test(empty_sum),
+        cmocka_unit_test(cpu_has_enough),
+        cmocka_unit_test(reference_has_enough),
+        cmocka_unit_test(gpu_has_enough),
+        cmocka_unit_test(any_device_has_enough),
+        cmocka_unit_test(present_gpus_have_enough),
+        cmocka_unit_test(short_last_pieces),
+        cmocka_unit_test(empty_sum),
     };
-    return cmocka_run_group_tests(tests, prepare, finish);
+    const struct CMUnitTest of_gpu[] = {cmocka_unit_test(present_gpus_have_enough)};
+    gxt_choose_gpu(argc, argv);
+    return gxt_one_gpu() ? cmocka_run_group_tests(of_gpu, prepare, finish)
+                         : cmocka_run_group_tests(tests, prepare, finish);
 }
