@@ -13,6 +13,9 @@
 
 enum { N = 70, ELEMENT = 32, BYTES = N * ELEMENT, N_MAX = 20000, GUARD = 0x5c };
 
+/* Pages, which a device can import. */
+enum { PAGE = 4096, MEMORY = 2 * PAGE };
+
 static const gx_field field = GX_BN254_FR;
 
 struct step {
@@ -308,26 +311,43 @@ static void every_result_is_corrupted_in_turn(void **state)
     sweep_corruption(40);
 }
 
-/* The result is 0, and what lies behind it in the same memory is as it was. */
+/* The result is 0, and what lies around it in the same memory is as it was. */
+static void expect_zeros(gx_ctx *ctx, const gx_run_params *params, gx_op op, gx_buf *buf,
+                         unsigned char *host)
+{
+    unsigned char expected[MEMORY];
+    gx_job job = gxt_job(op, field, N, in[0], op == GX_ADD ? in[1] : NULL, NULL, host + ELEMENT);
+    memset(expected, GUARD, sizeof expected);
+    memcpy(host, expected, sizeof expected);
+    if (buf) {
+        job.out = gx_dev(buf, ELEMENT);
+        assert_int_equal(gx_buf_write(buf, 0, host, sizeof expected), GX_OK);
+    }
+    memset(expected + ELEMENT, 0, op == GX_SUM ? ELEMENT : BYTES);
+    assert_int_equal(gx_run(ctx, &job, 1, params, NULL), GX_OK);
+    if (buf)
+        assert_int_equal(gx_buf_read(buf, 0, host, sizeof expected), GX_OK);
+    assert_memory_equal(host, expected, sizeof expected);
+}
+
 static void zeros_end_with_the_result(void **state)
 {
     (void)state;
     static const char device[] = "fault:zero@1:sim:desktop";
     static const gx_op ops[] = {GX_ADD, GX_SUM};
+    static _Alignas(PAGE) unsigned char registered[MEMORY];
+    unsigned char plain[MEMORY];
     gx_ctx *ctx = gxt_open(NULL);
     gx_buf *buf = NULL;
-    assert_int_equal(gx_buf_create(ctx, device, 2 * BYTES, 0, &buf), GX_OK);
-    for (size_t i = 0; i < GXT_COUNT(ops); i++) {
-        unsigned char memory[2 * BYTES], expected[2 * BYTES];
-        const size_t bytes = ops[i] == GX_SUM ? ELEMENT : BYTES;
-        gx_job job = gxt_job(ops[i], field, N, in[0], ops[i] == GX_ADD ? in[1] : NULL, NULL, NULL);
-        job.out = gx_dev(buf, ELEMENT);
-        memset(expected, GUARD, sizeof expected);
-        assert_int_equal(gx_buf_write(buf, 0, expected, sizeof expected), GX_OK);
-        memset(expected + ELEMENT, 0, bytes);
-        assert_int_equal(gxt_run(ctx, &job, device, NULL), GX_OK);
-        assert_int_equal(gx_buf_read(buf, 0, memory, sizeof memory), GX_OK);
-        assert_memory_equal(memory, expected, sizeof memory);
+    assert_int_equal(gx_buf_create(ctx, device, MEMORY, 0, &buf), GX_OK);
+    assert_int_equal(gx_host_register(ctx, registered, sizeof registered), GX_OK);
+    for (size_t i = 0; i < 2 * GXT_COUNT(ops); i++) {
+        const gx_run_params params = {.device = device,
+                                      .path = i % 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL,
+                                      .mode = GX_MODE_SEQUENTIAL};
+        expect_zeros(ctx, &params, ops[i / 2], buf, plain);
+        expect_zeros(ctx, &params, ops[i / 2], NULL, plain);
+        expect_zeros(ctx, &params, ops[i / 2], NULL, registered);
     }
     gx_buf_destroy(&buf);
     gx_close(&ctx);
