@@ -57,7 +57,7 @@ static struct gx_place place_at(struct gx_place p, size_t bytes)
 {
     if (p.buf)
         p.offset += bytes;
-    else
+    else if (p.host) /* else there are no scalars */
         p.host = (char *)p.host + bytes;
     return p;
 }

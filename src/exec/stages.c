@@ -608,7 +608,7 @@ static gx_status find_first(struct gx_pipe *pipe, struct gx_inflight *f, const s
     const struct gx_place *a = &p->job->a;
     size_t bytes = p->job->element[GX_A];
     for (uint64_t at = 0, n; at < *bad; at += n) {
-        const char *elements = (const char *)a->host + at * bytes;
+        const char *elements = a->buf ? (char *)some : (const char *)a->host + at * bytes;
         gx_status s = GX_OK;
         n = *bad - at < GX_LOOK_ELEMS ? *bad - at : GX_LOOK_ELEMS;
         if (a->buf)
@@ -616,8 +616,7 @@ static gx_status find_first(struct gx_pipe *pipe, struct gx_inflight *f, const s
                               some, (size_t)n * bytes);
         if (s != GX_OK)
             return s;
-        size_t found = gx__first_bad(gx__prime(p->job->field), a->buf ? (char *)some : elements,
-                                     (size_t)n, false);
+        size_t found = gx__first_bad(gx__prime(p->job->field), elements, (size_t)n, false);
         if (found != GX_NONE_BAD)
             *bad = at + found;
     }

@@ -158,7 +158,7 @@ size_t gx__cpu_msm_table(const struct gx_cpu_msm *msm, struct gx_instance *insta
     size_t bytes = whole_lines(gx__msm_table_bytes(msm->host, &f.table));
     f.scratch_each = whole_lines(gx__msm_table_scratch(msm->host, &f.table));
     f.table.memory = table;
-    f.scratch = (char *)table + bytes;
+    f.scratch = table ? (char *)table + bytes : NULL;
     size_t room = bytes / TABLE_SCRATCH_PART / f.scratch_each;
     uint32_t workers = room < 1 ? 1 : room < msm->threads ? (uint32_t)room : msm->threads;
     if (table)
