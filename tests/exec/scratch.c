@@ -472,18 +472,6 @@ static void short_last_pieces(void **state)
     }
 }
 
-/* The sum of no elements has no operand to point into. */
-static void empty_sum(void **state)
-{
-    gx_ctx *ctx = gxt_open(&(gx_config){.struct_size = sizeof(gx_config), .device = "cpu"});
-    uint64_t sum[4] = {1}, zero[4] = {0};
-    gx_job job = {.op = GX_SUM, .field = GX_BLS12_381_FR, .out = gx_host(sum)};
-    (void)state;
-    assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK);
-    assert_memory_equal(sum, zero, sizeof sum);
-    gx_close(&ctx);
-}
-
 static int prepare(void **state)
 {
     (void)state;
@@ -506,13 +494,9 @@ static int finish(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_has_enough),
-        cmocka_unit_test(reference_has_enough),
-        cmocka_unit_test(gpu_has_enough),
-        cmocka_unit_test(any_device_has_enough),
-        cmocka_unit_test(present_gpus_have_enough),
-        cmocka_unit_test(short_last_pieces),
-        cmocka_unit_test(empty_sum),
+        cmocka_unit_test(cpu_has_enough),           cmocka_unit_test(reference_has_enough),
+        cmocka_unit_test(gpu_has_enough),           cmocka_unit_test(any_device_has_enough),
+        cmocka_unit_test(present_gpus_have_enough), cmocka_unit_test(short_last_pieces),
     };
     const struct CMUnitTest of_gpu[] = {cmocka_unit_test(present_gpus_have_enough)};
     gxt_choose_gpu(argc, argv);
