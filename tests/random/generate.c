@@ -38,6 +38,8 @@ static uint64_t choose_size(uint64_t *state, const struct rnd_context *context)
 {
     static const uint64_t primes[] = {3, 7, 31, 61, 127, 251, 509, 1021, 2039, 4093};
     uint64_t piece = context->dispatch_elems ? context->dispatch_elems : context->chunk_elems;
+    if (context->device_memory && once_in(state, 3)) /* more than the smaller budgets hold */
+        return rnd_below(state, 16384);
     switch (rnd_below(state, 20)) {
     case 0:
         return rnd_below(state, 4);

@@ -52,13 +52,20 @@ static int may_still_write(const struct rnd_open *open, const struct rnd_call *c
     return 0;
 }
 
+/* The budget is less than any job needs that is cut as far as it can be. */
+static int may_lack_memory(const struct rnd_open *open)
+{
+    uint64_t budget = open->spec->device_memory;
+    return budget && budget < rnd_enough_memory(open->spec);
+}
+
 /* A device that fails, and no other may take over. */
 static int device_may_fail(const struct rnd_open *open, const struct rnd_call *call)
 {
     if (call->device[0] || open->ndevices == 1)
         return rnd_is_faulty(call->device[0] ? call->device : open->spec->device);
-    return rnd_is_faulty(open->spec->device) && (policy_of(open, call) == GX_POLICY_GPU ||
-                                                 has_buffers(call) || open->spec->device_memory);
+    return rnd_is_faulty(open->spec->device) &&
+           (policy_of(open, call) == GX_POLICY_GPU || has_buffers(call) || may_lack_memory(open));
 }
 
 /* Without a list, GPUs that are software are not chosen. */
@@ -93,7 +100,7 @@ int rnd_may_return(const struct rnd_open *open, const struct rnd_call *call, gx_
     case GX_OK:
         return 1;
     case GX_ERR_OUT_OF_DEVICE_MEMORY:
-        return device_may_fail(open, call) || open->spec->device_memory;
+        return device_may_fail(open, call) || may_lack_memory(open);
     case GX_ERR_DEVICE_LOST:
     case GX_ERR_DEVICE:
         return device_may_fail(open, call);

@@ -87,6 +87,11 @@ gx_points *rnd_points(struct rnd_open *open, const struct rnd_call *call, const 
                       const struct rnd_points **known);
 
 /* ---- what may go wrong (judge.c) ---- */
+/* ---- what suffices (budget.c) ---- */
+
+/* A device_memory with which no call of the context may lack device memory. */
+uint64_t rnd_enough_memory(const struct rnd_context *context);
+
 
 /* The statuses that a call may have because of devices that fail, little memory, or cancels. */
 int rnd_may_return(const struct rnd_open *open, const struct rnd_call *call, gx_status status);
