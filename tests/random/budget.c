@@ -26,7 +26,8 @@ static uint64_t unit_bytes(const struct rnd_job *job)
     if (job->op == GX_NTT)
         return 3 * rnd_element_bytes(job, RND_OPERANDS - 1) << job->log2_n;
     for (unsigned i = 0; i < RND_OPERANDS; i++)
-        bytes += job->op < GX_NTT ? rnd_element_bytes(job, i) : rnd_bytes(job, i);
+        bytes += job->op < GX_NTT || job->op == RND_REGISTERED ? rnd_element_bytes(job, i)
+                                                               : rnd_bytes(job, i);
     return bytes;
 }
 

@@ -72,11 +72,13 @@ static int make_params(struct rnd_live *live, unsigned j, union params *params, 
                                       .result_form = (gx_point_form)spec->result_form};
         return points != NULL;
     }
+    job->params = NULL;
+    if (spec->op == RND_REGISTERED || gx_op_get_info((gx_op)spec->op)->params != 2)
+        return 1;
+    job->params = params;
     params->poly = (gx_poly_params){.struct_size = sizeof params->poly,
                                     .count = spec->count,
                                     .flags = spec->reversed ? GX_POLY_REVERSED : 0};
-    if (gx_op_get_info((gx_op)spec->op)->params != 2)
-        job->params = NULL;
     return 1;
 }
 
@@ -84,8 +86,9 @@ static int make_job(struct rnd_live *live, unsigned j, union params *params, gx_
 {
     const struct rnd_job *spec = &live->call->job[j];
     gx_operand *operands[] = {&job->a, &job->b, &job->c, &job->out};
-    *job = (gx_job){.op = (gx_op)spec->op,
-                    .field = (gx_field)spec->field,
+    int registered = spec->op == RND_REGISTERED;
+    *job = (gx_job){.op = registered ? live->open->registered : (gx_op)spec->op,
+                    .field = registered ? 0 : (gx_field)spec->field,
                     .n = spec->n,
                     .flags = spec->trusted ? GX_JOB_UNCHECKED : 0};
     for (unsigned i = 0; i < RND_OPERANDS; i++) {

@@ -46,6 +46,34 @@ static void print_message(void *user, gx_log_level level, const char *message)
     fprintf(stderr, "%s: %s\n", gx_log_level_name(level), message);
 }
 
+/* RND_REGISTERED, without a product. Words may lie anywhere. */
+static void registered(void *user, const gx_kernel_call *call)
+{
+    (void)user;
+    for (size_t i = 0; i < call->n; i++) {
+        uint32_t a, b;
+        memcpy(&a, (const char *)call->a + i * call->a_step, sizeof a);
+        memcpy(&b, (const char *)call->b + i * call->b_step, sizeof b);
+        b = (b ^ a >> 7) + (a << 2) + a;
+        memcpy((char *)call->out + i * sizeof b, &b, sizeof b);
+    }
+}
+
+static void register_op(struct rnd_open *open)
+{
+    const gx_kernel_params params = {.struct_size = sizeof params,
+                                     .name = "registered",
+                                     .operands = 2,
+                                     .a_bytes = 4,
+                                     .b_bytes = 4,
+                                     .out_bytes = 4,
+                                     .group_elems = 64,
+                                     .fn = registered};
+    gx_status status = gx_op_register(open->ctx, &params, &open->registered);
+    if (status != GX_OK)
+        rnd_fail(FAIL_STATUS, "gx_op_register: %s: %s", gx_status_name(status), gx_last_message());
+}
+
 void rnd_open(struct rnd_open *open, const struct rnd_context *spec, struct rnd_board *board)
 {
     gx_config config = {.struct_size = sizeof config,
@@ -71,6 +99,7 @@ void rnd_open(struct rnd_open *open, const struct rnd_context *spec, struct rnd_
     gx_status status = gx_open(&config, &open->ctx);
     if (status != GX_OK)
         rnd_fail(FAIL_STATUS, "gx_open: %s: %s", gx_status_name(status), gx_last_message());
+    register_op(open);
     atomic_store(&open->until_failure, (long)spec->fail_alloc);
 }
 

@@ -79,14 +79,14 @@ static void choose_fault(uint64_t *state, const struct rnd_options *options, cha
         choose_device(state, options, inner);
     while (strncmp(inner, "fault", 5) == 0);
     uint64_t at = ONE_OF(state, calls) + rnd_below(state, 4);
-    snprintf(name, 48, "fault:%s@%u:%.24s", ONE_OF(state, what), (unsigned)at, inner);
+    rnd_set_name(name, "fault:%s@%u:%s", ONE_OF(state, what), (unsigned)at, inner);
 }
 
 static void choose_sim(uint64_t *state, char name[48])
 {
     static const char *const machines[] = {"desktop",       "laptop-integrated", "server-h200",
                                            "gpu-of-four#1", "gpu-of-four#2",     "cpu-2-cores"};
-    snprintf(name, 48, "sim:%s", ONE_OF(state, machines));
+    rnd_set_name(name, "sim:%s", ONE_OF(state, machines));
 }
 
 static void choose_device(uint64_t *state, const struct rnd_options *options, char name[48])
@@ -99,7 +99,7 @@ static void choose_device(uint64_t *state, const struct rnd_options *options, ch
     else if (strcmp(device, "auto") == 0)
         strcpy(name, "cpu");
     else
-        snprintf(name, 48, "%s", device);
+        rnd_set_name(name, "%s", device);
 }
 
 static void choose_list(uint64_t *state, const struct rnd_options *options, struct rnd_context *to)
@@ -207,7 +207,9 @@ static void choose_job(uint64_t *state, const struct rnd_context *context, struc
     uint64_t kind = rnd_below(state, 10);
     job->op = kind < 3 ? GX_NTT : kind < 5 ? GX_MSM : 1 + rnd_below(state, GX_INTERLEAVE + 1);
     job->field = j > 0 && once_in(state, 2) ? call->job[j - 1].field : 1 + rnd_below(state, GX_F32);
-    if (!gx_op_exists((gx_op)job->op, (gx_field)job->field))
+    if (job->op < GX_NTT && once_in(state, 16))
+        job->op = RND_REGISTERED;
+    else if (!gx_op_exists((gx_op)job->op, (gx_field)job->field))
         job->field = once_in(state, 2) ? GX_BLS12_381_FR : GX_BN254_FR;
     job->n = choose_size(state, context);
     job->trusted = once_in(state, 6);
@@ -249,7 +251,7 @@ static void choose_call(uint64_t *state, const struct rnd_options *options,
     call->how = rnd_below(state, 2);
     int named = options->named || (!options->routed && once_in(state, 2));
     if (named && count && !once_in(state, 6))
-        snprintf(call->device, sizeof call->device, "%s", names[rnd_below(state, count)]);
+        rnd_set_name(call->device, "%s", names[rnd_below(state, count)]);
     else if (named)
         choose_device(state, options, call->device);
     call->path = once_in(state, 3) ? rnd_below(state, 3) : 0;

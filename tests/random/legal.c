@@ -3,6 +3,8 @@
  * What the header allows: the sizes of operands, and a program without what is forbidden or would
  * take too long. Generator, parser and shrinking all pass through here.
  */
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "random/program.h"
@@ -11,7 +13,7 @@ enum { A, B, C, OUT };
 
 static int is_elementwise(const struct rnd_job *job)
 {
-    return job->op <= GX_FROM_MONT;
+    return job->op <= GX_FROM_MONT || job->op == RND_REGISTERED;
 }
 
 static int is_reduction(const struct rnd_job *job)
@@ -29,12 +31,24 @@ static int is_bls(uint64_t curve)
     return curve == GX_BLS12_381_G1 || curve == GX_BLS12_381_G2;
 }
 
+void rnd_set_name(char name[48], const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(name, 48, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && length < 48)
+        return;
+    fprintf(stderr, "test-random: the name of a device is too long: '%s...'\n", name);
+    exit(2);
+}
+
 size_t rnd_split(const char *list, char names[RND_LIST][48])
 {
     size_t count = 0;
     while (*list && count < RND_LIST) {
         size_t length = strcspn(list, ",");
-        snprintf(names[count], 48, "%.*s", (int)(length < 47 ? length : 47), list);
+        rnd_set_name(names[count], "%.*s", (int)length, list);
         count += length > 0;
         list += length + (list[length] == ',');
     }
@@ -75,6 +89,7 @@ unsigned rnd_operand_count(const struct rnd_job *job)
     case GX_EVALUATE:
     case GX_DIVIDE_LINEAR:
     case GX_GATHER:
+    case RND_REGISTERED:
         return 2;
     case GX_MUL_ADD:
         return 3;
@@ -284,9 +299,11 @@ static void clear_unused(struct rnd_job *job)
 
 static void fix_parameters(struct rnd_job *job)
 {
-    if (job->op == 0 || job->op > GX_MSM)
+    if (job->op == 0 || job->op > RND_REGISTERED)
         job->op = GX_ADD;
-    if (!gx_op_exists((gx_op)job->op, (gx_field)job->field))
+    if (job->op == RND_REGISTERED)
+        job->field = GX_U32;
+    else if (!gx_op_exists((gx_op)job->op, (gx_field)job->field))
         job->field = GX_BLS12_381_FR;
     clear_unused(job);
     at_most(&job->n, job->op == GX_INV || job->op == GX_DIV ? 10000 : 40000);
@@ -387,15 +404,27 @@ static int is_device(const char *name)
     return *name && !strchr(name, ',');
 }
 
+int rnd_names_gpu(const char *devices)
+{
+    return strstr(devices, "vulkan") || strstr(devices, "webgpu") || strstr(devices, "cuda");
+}
+
+/* Only the host has the function. */
+static void limit_registered(const struct rnd_context *context, const struct rnd_call *call,
+                             struct rnd_job *job)
+{
+    if (job->op == RND_REGISTERED &&
+        (!context->device[0] || rnd_names_gpu(context->device) || rnd_names_gpu(call->device)))
+        job->op = GX_ADD;
+}
+
 /* Work on GPUs, and in software drivers, must not consist of thousands of dispatches. */
 static void limit_pieces(const struct rnd_context *context, struct rnd_job *job)
 {
     uint64_t piece = context->dispatch_elems;
     if (context->chunk_elems && (!piece || context->chunk_elems < piece))
         piece = context->chunk_elems;
-    int cpu = strstr(context->device, "vulkan") == NULL &&
-              strstr(context->device, "webgpu") == NULL &&
-              strstr(context->device, "cuda") == NULL && context->device[0];
+    int cpu = context->device[0] && !rnd_names_gpu(context->device);
     if (piece)
         at_most(&job->n, piece * (cpu ? 3000 : 60));
 }
@@ -428,6 +457,7 @@ static void fix_call(const struct rnd_context *context, struct rnd_call *call)
     if (!is_device(call->device))
         call->device[0] = 0;
     for (unsigned j = 0; j < call->njobs; j++) {
+        limit_registered(context, call, &call->job[j]);
         fix_parameters(&call->job[j]);
         limit_pieces(context, &call->job[j]);
         limit_reference(context, call, &call->job[j]);

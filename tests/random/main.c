@@ -44,7 +44,7 @@ static const char help[] =
 static void add_device(struct rnd_options *options, const char *name)
 {
     if (options->ndevices < RND_LIST)
-        snprintf(options->devices[options->ndevices++], 48, "%.47s", name);
+        rnd_set_name(options->devices[options->ndevices++], "%s", name);
 }
 
 /* In a child: a process that has listed devices cannot fork others that use them. */
@@ -62,6 +62,27 @@ static void list_devices(void *user, struct rnd_board *board)
             strcat(board->message, ",");
         }
     gx_close(&ctx);
+}
+
+/* Not every machine has the GPUs that were asked for. */
+static int all_are_there(struct session *s)
+{
+    char all[sizeof s->board->message + 2] = "", name[64];
+    for (size_t i = 0; i < s->options.ndevices; i++) {
+        const char *device = s->options.devices[i];
+        if (!rnd_names_gpu(device) || strchr(device, '@'))
+            continue;
+        if (!all[0]) {
+            rnd_watch(list_devices, NULL, s->board, 0);
+            snprintf(all, sizeof all, ",%s", s->board->message);
+        }
+        snprintf(name, sizeof name, ",%s,", device);
+        if (!strstr(all, name)) {
+            printf("there is no device %s\n", device);
+            return 0;
+        }
+    }
+    return 1;
 }
 
 static void find_devices(struct session *s)
@@ -282,6 +303,8 @@ int main(int argc, char **argv)
     rnd_oracle_init();
     if (!s.options.ndevices && !ncases)
         find_devices(&s);
+    else if (!s.print && !all_are_there(&s))
+        return 77;
     for (int i = 0; i < ncases; i++)
         run_case(&s, cases[i]);
     if (s.print)

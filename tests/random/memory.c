@@ -289,8 +289,8 @@ static _Noreturn void report_difference(const struct rnd_area *area, const struc
         FAIL_BYTES,
         "byte %ld of %zu (element %ld) in the memory of operand %u of job %u (%s): expected %s, "
         "got %s",
-        place, area->bytes, place / (long)element, area->operand, area->job,
-        gx_op_get_info((gx_op)job->op)->name, a, b);
+        place, area->bytes, place / (long)element, area->operand, area->job, rnd_op_name(job->op),
+        a, b);
 }
 
 void rnd_area_compare(struct rnd_area *area, const struct rnd_open *open,

@@ -140,7 +140,16 @@ struct rnd_rejection rnd_oracle_reject(const struct rnd_job *job, unsigned char 
 
 static uint32_t word_op(uint64_t op, uint32_t a, uint32_t b)
 {
-    return op == GX_ADD ? a + b : op == GX_SUB ? a - b : a * b;
+    switch (op) {
+    case GX_ADD:
+        return a + b;
+    case GX_SUB:
+        return a - b;
+    case GX_MUL:
+        return a * b;
+    default: /* RND_REGISTERED */
+        return 5 * a + (b ^ a / 128);
+    }
 }
 
 static uint32_t float_op(uint64_t op, uint32_t a, uint32_t b)

@@ -27,6 +27,10 @@ enum { DOM_DEFAULT, DOM_POWER, DOM_ONE, DOM_MINUS_ONE, DOM_END };
 /* What is wrong with a point. */
 enum { BAD_NONE, BAD_OFF_CURVE, BAD_NOT_CANONICAL, BAD_ENCODING, BAD_END };
 
+/* The op of a job with an operation that the program registers: 5 * a + (b xor a / 128) of words, a
+ * C function for the devices of the host. */
+enum { RND_REGISTERED = GX_MSM + 1 };
+
 enum { HOW_RUN, HOW_TICKET, HOW_END };
 
 /* How a ticket is waited for, and who cancels it. */
@@ -95,6 +99,7 @@ struct rnd_program {
 
 /* ---- text (text.c) ---- */
 
+const char *rnd_op_name(uint64_t op);
 void rnd_print(FILE *to, const struct rnd_program *program);
 /* 0, or the number of the line that is wrong. */
 unsigned rnd_parse(FILE *from, struct rnd_program *program);
@@ -140,7 +145,10 @@ struct rnd_place rnd_place(const struct rnd_call *call, unsigned job, unsigned o
  * something smaller. */
 void rnd_legalise(struct rnd_program *program);
 
+/* Sets the name of a device; ends the process where it is too long: cut, it would be another. */
+__attribute__((format(printf, 2, 3))) void rnd_set_name(char name[48], const char *format, ...);
 /* A list of devices, separated by commas. */
+int rnd_names_gpu(const char *devices);
 size_t rnd_split(const char *list, char names[RND_LIST][48]);
 
 /* ---- generator (generate.c) ---- */

@@ -72,6 +72,7 @@ struct rnd_handle;
 struct rnd_open {
     const struct rnd_context *spec;
     gx_ctx *ctx;
+    gx_op registered; /* RND_REGISTERED in this context */
     char device[RND_LIST][48];
     size_t ndevices;
     pthread_mutex_t lock;
@@ -86,12 +87,12 @@ gx_domain *rnd_domain(struct rnd_open *open, const struct rnd_job *job);
 gx_points *rnd_points(struct rnd_open *open, const struct rnd_call *call, const struct rnd_job *job,
                       const struct rnd_points **known);
 
-/* ---- what may go wrong (judge.c) ---- */
 /* ---- what suffices (budget.c) ---- */
 
 /* A device_memory with which no call of the context may lack device memory. */
 uint64_t rnd_enough_memory(const struct rnd_context *context);
 
+/* ---- what may go wrong (judge.c) ---- */
 
 /* The statuses that a call may have because of devices that fail, little memory, or cancels. */
 int rnd_may_return(const struct rnd_open *open, const struct rnd_call *call, gx_status status);

@@ -170,7 +170,7 @@ static void shrink_devices(struct shrink *s, size_t at, size_t size)
     if (strncmp(text, "fault:", 6) == 0 && !strchr(text, ',') && (inner = strrchr(text, '@')) &&
         (inner = strchr(inner, ':'))) {
         char kept[48];
-        snprintf(kept, sizeof kept, "%s", inner + 1);
+        rnd_set_name(kept, "%s", inner + 1);
         try_text(s, at, size, kept);
     }
 }

@@ -35,10 +35,10 @@ LABELS(scalar_label, "plain", "mont")
 LABELS(form_label, "-", "xy-mont", "xy-plain", "compressed", "uncompressed", "eip2537",
        "jacobian-mont")
 
-static const char *op_label(uint64_t value)
+const char *rnd_op_name(uint64_t op)
 {
-    const gx_op_info *info = gx_op_get_info((gx_op)value);
-    return value == 0 ? "-" : info ? info->name : NULL;
+    const gx_op_info *info = op < RND_REGISTERED ? gx_op_get_info((gx_op)op) : NULL;
+    return op == 0 ? "-" : op == RND_REGISTERED ? "registered" : info ? info->name : NULL;
 }
 
 static const char *field_label(uint64_t value)
@@ -109,7 +109,7 @@ const struct rnd_key rnd_call_keys[] = {NAMED(rnd_call, how, "how", how_label),
                                         NUMBER(rnd_call, no_reports, "no-reports"),
                                         END};
 
-const struct rnd_key rnd_job_keys[] = {KEPT(rnd_job, op, "op", op_label),
+const struct rnd_key rnd_job_keys[] = {KEPT(rnd_job, op, "op", rnd_op_name),
                                        KEPT(rnd_job, field, "field", field_label),
                                        NUMBER(rnd_job, n, "n"),
                                        NUMBER(rnd_job, trusted, "trusted"),
