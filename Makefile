@@ -33,9 +33,9 @@ build:
 	@scripts/setup.sh run
 	@scripts/build.sh
 
-run: build
-	@scripts/fetch-blst.sh build/blst || true
-	@LD_LIBRARY_PATH=build/blst$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH} build/release/gpuexec demo -o build/demo
+run:
+	@scripts/setup.sh run
+	@scripts/run.sh
 
 bench: build
 	@build/release/gpuexec bench $(BENCH)
