@@ -4,10 +4,12 @@
  * function after this.
  */
 #include <gpuexec.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LOG2_N = 12, N = 1 << LOG2_N };
 
@@ -31,6 +33,13 @@ static void on_the_cpu(void *user, const gx_kernel_call *call)
 {
     (void)user;
     memset(call->out, 0, call->n * 4);
+}
+
+static void on_done(void *user, gx_ticket *ticket)
+{
+    (void)ticket;
+    if (write(((int *)user)[1], "", 1) != 1)
+        abort();
 }
 
 /* Small integers as elements; multiples of the generator as points; everything that a piece may

@@ -47,7 +47,7 @@ def blocks(path):
 
 
 def pieces():
-    for path in [ROOT / "README.md", *sorted((ROOT / "doc").rglob("*.md"))]:
+    for path in [ROOT / "README.md", ROOT / "site/index.md", *sorted((ROOT / "doc").rglob("*.md"))]:
         for language, text, line in blocks(path):
             if language == "c" and "int main(" not in text:
                 yield path, line, text
