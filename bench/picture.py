@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """picture.py [RESULTS]: prints doc/peers.svg, the picture of the README: sums of points and transforms
-beside other libraries, from files of bench/results. The test tree-picture compares it with what is there."""
+beside other libraries, from files of bench/results. The test tree-documents compares it with what is there."""
 import csv
 import re
 import sys
