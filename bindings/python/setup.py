@@ -45,6 +45,15 @@ def installed() -> tuple[Path, Path]:
         )
 
 
+def binaries() -> dict[str, Path]:
+    """The library, and wgpu-native where only it looks, by their places in the package."""
+    library = installed()[1]
+    found, wgpu = {"libgpuexec.so": library}, "gpuexec/libwgpu_native.so"
+    if (library.parent / wgpu).exists():
+        found[wgpu] = library.parent / wgpu
+    return found
+
+
 class BuildPy(build_py):
     """Adds what is not in the source tree."""
 
@@ -53,7 +62,11 @@ class BuildPy(build_py):
         header, library = installed()
         package = Path(self.build_lib, "gpuexec")
         builder(header).emit_python_code(str(package / "_abi.py"))
-        shutil.copyfile(library, package / "libgpuexec.so")
+        for name, file in binaries().items():
+            (package / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, package / name)
+        if len(binaries()) == 1:
+            self.warn("no libwgpu_native.so is installed with the library: a wheel without WebGPU")
         for text in library.parents[1].glob("share/doc/gpuexec/LICENSE"):
             shutil.copyfile(text, package / "LICENSE")
 
@@ -62,7 +75,7 @@ class Wheel(bdist_wheel):
     """Any Python 3, but only this platform: the oldest glibc that has what the library asks for."""
 
     def get_tag(self) -> tuple[str, str, str]:
-        data = installed()[1].read_bytes()
+        data = b"".join(file.read_bytes() for file in binaries().values())
         versions = re.findall(rb"\bGLIBC_(\d+)\.(\d+)", data)
         major, minor = max((int(major), int(minor)) for major, minor in versions)
         machine = sysconfig.get_platform().rpartition("-")[2]

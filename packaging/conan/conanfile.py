@@ -12,7 +12,8 @@ from conan.tools.system.package_manager import Apt
 
 class Gpuexec(ConanFile):
     name = "gpuexec"
-    description = "Batches of finite-field and vector arithmetic on whatever is fastest on this machine"
+    description = ("Batches of finite-field and vector arithmetic on whatever is fastest on this machine. "
+                   "Source: the release gpuexec-VERSION.tar.gz")
     license = "Apache-2.0"
     author = "gpuexec maintainers"
     topics = ("finite-field", "ntt", "msm", "bls12-381", "bn254", "gpu")
@@ -60,6 +61,7 @@ class Gpuexec(ConanFile):
         cmake.build()
 
     def package(self):
+        self.output.info("WebGPU: left out of this package; CMake builds it with -DGPUEXEC_WEBGPU=ON")
         cmake = CMake(self)
         cmake.install(component="development")
         cmake.install(component="runtime" if self.options.shared else "static")

@@ -5,6 +5,7 @@
 
 cmake_path(GET CURRENT_PORT_DIR PARENT_PATH packaging)
 cmake_path(GET packaging PARENT_PATH release)
+message(STATUS "WebGPU: left out of this package; CMake builds it with -DGPUEXEC_WEBGPU=ON")
 vcpkg_cmake_configure(
   SOURCE_PATH "${release}"
   OPTIONS -DGPUEXEC_CLI=OFF -DGPUEXEC_TESTS=OFF -DGPUEXEC_WEBGPU=OFF)

@@ -178,6 +178,8 @@ fi
 if "${offline[@]}" cmake -DROOT="$root" -DBUILD="$scratch/build" -DPACKAGES="$scratch/vcpkg" \
     -P "$root/tests/install/vcpkg.cmake" >log 2>&1; then
     ok "the vcpkg port"
+    says "what the port leaves out" "WebGPU: left out of this package"
+    grep -q "WebGPU device is left out" vcpkg/share/gpuexec/usage || fail "the usage of the port does not say so"
 else
     fail "the vcpkg port"
     tail -n 40 log

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices, buffers, reports and counters."""
 
+import os
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,18 @@ def test_devices(cpu: gx.Context) -> None:
     assert devices["cpu"].automatic
     assert devices["cpu"].threads >= 1
     assert devices["ref"].kind == "reference"
+
+
+def test_wheel_has_wgpu_native() -> None:
+    prefix, place = Path(os.environ["GPUEXEC_PREFIX"]), "gpuexec/libwgpu_native.so"
+    if not list(prefix.glob(f"lib*/**/{place}")):
+        pytest.skip("it is not installed with the library")
+    assert (Path(gx.__file__).parent / place).exists()
+    with gx.Context(cache_dir="none") as ctx:
+        found = [d for d in ctx.devices() if d.kind == "webgpu"]
+    # Or there is no driver below it, which it says itself.
+    assert found
+    assert all(d.usable or "adapter" in d.description for d in found)
 
 
 def test_report(ctx: gx.Context) -> None:
