@@ -37,8 +37,11 @@ nitpick_ignore = [("c:identifier", name) for name in ("size_t", "int32_t", "uint
 nitpick_ignore_regex = [("py:class", ".*")] # of typing and numpy
 
 html_theme = "furo"
-html_title = f"gpuexec {version}"
+html_title = "gpuexec"
 html_static_path = ["static"]
+templates_path = ["templates"]
+html_sidebars = {"**": ["sidebar/brand.html", "versions.html", "sidebar/search.html", "sidebar/scroll-start.html",
+                        "sidebar/navigation.html", "sidebar/scroll-end.html"]}
 html_css_files = ["site.css"]
 html_favicon = None
 html_copy_source = False
@@ -67,6 +70,17 @@ class LinkNames(SphinxTransform):
                 refdoc=self.env.docname, refwarn=False)
             node.replace_self(link)
             link += node
+
+
+class WholeNames(SphinxTransform):
+    """Short pieces of code, such as names of fields, stay on one line."""
+
+    default_priority = 210
+
+    def apply(self, **kwargs):
+        for node in self.document.findall(nodes.literal):
+            if len(node.astext()) <= 16:
+                node["classes"].append("name")
 
 
 def page_of(path):
@@ -115,4 +129,5 @@ def link_into_site(app, docname, source):
 
 def setup(app):
     app.add_transform(LinkNames)
+    app.add_transform(WholeNames)
     app.connect("source-read", link_into_site)

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# make.sh PROGRAM OUT [--quick]: the documents as static pages in OUT: guides and documents of the tree, the
-# reference of the C API from the headers, of the commands from PROGRAM, of Python from its sources, and of
-# Rust by cargo. --quick: without Rust. Ends with a check of every link. Reaches the network only where cargo
-# has to fetch crates.
+# make.sh PROGRAM OUT [--quick]: the documents as static pages in OUT/VERSION, beside those of other versions:
+# guides and documents of the tree, the reference of the C API from the headers, of the commands from PROGRAM,
+# of Python from its sources, and of Rust by cargo. --quick: without Rust. Ends with a check of every link.
+# Reaches the network only where cargo has to fetch crates.
 set -euo pipefail
 program=$(realpath "$1")
 mkdir -p "$2"
-out=$(realpath "$2")
+all=$(realpath "$2")
 quick=${3:-}
 cd "$(dirname "$0")/.."
 export GPUEXEC_ROOT=$PWD LC_ALL=C.UTF-8
+out=$all/$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/gpuexec/core.h | paste -sd .)
 
-if [[ -n $(ls -A "$out") && ! -e $out/genindex.html ]]; then
-    echo "site: $out is neither empty nor a site: it is left alone" >&2
+if [[ -e $out && ! -e $out/genindex.html ]]; then
+    echo "site: $out is there and no site: it is left alone" >&2
     exit 1
 fi
 if [[ ! -f build/sphinx/stamp ]]; then
@@ -111,5 +112,6 @@ rm -rf "$out"
 PYTHONPATH=build/sphinx python3 -m sphinx -q -W --keep-going -j auto -c site "$pages" "$out"
 [[ -n $quick ]] || cp -r build/rust/doc "$out/rust"
 rm -rf "$out/.doctrees" "$out/.buildinfo" "$out/objects.inv"
+site/versions.sh "$all"
 python3 tests/site/links.py "$out"
 echo "site: $(find "$out" -name '*.html' | wc -l) pages in $out"
