@@ -24,13 +24,14 @@ case $PIP in
 esac
 END
 # shellcheck disable=SC2016 # for the scripts
-printf '#!/bin/sh\n$BUILD\n' >scripts/build.sh
+printf '#!/bin/sh\neval "$BUILD"\n' >scripts/build.sh
 # shellcheck disable=SC2016
 printf '#!/bin/sh\necho "$1 with $(ls ${LD_LIBRARY_PATH%%%%:*} 2>/dev/null)"\n' >build/release/gpuexec
 chmod +x bin/python3 scripts/build.sh build/release/gpuexec
 export PATH=$scratch/bin:$PATH
 
-run() { PIP=$1 BUILD=${2:-true} scripts/run.sh 2>&1; }
+# run PIP BUILD: BUILD may wait for pip, so that nothing depends on which is faster.
+run() { PIP=$1 BUILD=$2 scripts/run.sh 2>&1; }
 
 expect() { # WHAT WANTED SEEN
     if [[ $2 != "$3" ]]; then
@@ -41,11 +42,11 @@ expect() { # WHAT WANTED SEEN
 
 without='run: blst could not be had, portable C is shown instead:'
 expect 'pip fails' "$without ERROR: no network
-demo with " "$(run fails)"
+demo with " "$(run fails 'until grep -q ERROR build/blst.log; do sleep 0.1; done')"
 expect 'pip hangs' "$without it took too long
-demo with " "$(run hangs)"
+demo with " "$(run hangs true)"
 expect 'nothing is left of it' 'build/blst.log build/release' "$(echo build/*)"
 expect 'the build fails' 1 "$(run hangs false || echo $?)"
-expect 'pip has it' 'demo with libgpuexec-blst.so' "$(run has)"
-expect 'it is there' 'demo with libgpuexec-blst.so' "$(run fails)"
+expect 'pip has it' 'demo with libgpuexec-blst.so' "$(run has 'until [ -e build/blst ]; do sleep 0.1; done')"
+expect 'it is there' 'demo with libgpuexec-blst.so' "$(run fails true)"
 echo "ok    blst, if it can be had"
