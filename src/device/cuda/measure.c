@@ -15,8 +15,6 @@
 #define BYTES        (4 * MIB)  /* of memory for copies and of the host's */
 #define DEVICE_BYTES (64 * MIB) /* of device memory, more than its caches hold */
 #define RUNS         3
-#define BOTH_COPIES  4u
-#define HUNG_NS      60000000000u /* each takes milliseconds: after that long it never ends */
 
 struct probe {
     struct cu_device *device;
@@ -88,51 +86,6 @@ static gx_status measure_device(struct probe *p, struct gx_mem_speed *speed)
     return s;
 }
 
-/* ---- both directions ---- */
-
-static gx_status record_copies(struct probe *p, enum gx_queue queue, const struct gx_mem *from,
-                               const struct gx_mem *to, struct gx_cmd **cmd)
-{
-    gx_status s = gx__gpu_begin(p->base, queue, cmd);
-    for (uint32_t i = 0; i < BOTH_COPIES && s == GX_OK; i++)
-        gx__cu_copy(*cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = BYTES}, 1);
-    return s;
-}
-
-static gx_status run_both(struct probe *p, struct gx_cmd *in, struct gx_cmd *out, uint64_t *ns)
-{
-    struct gx_fence first, second;
-    uint64_t start = gx__now_ns();
-    gx_status s = gx__gpu_submit(in, NULL, 0, &first);
-    if (s != GX_OK)
-        return s;
-    gx_status other = gx__gpu_submit(out, NULL, 0, &second);
-    s = gx__gpu_wait(p->base, first, HUNG_NS);
-    if (s == GX_OK && other == GX_OK)
-        s = gx__gpu_wait(p->base, second, HUNG_NS);
-    uint64_t took = gx__now_ns() - start;
-    *ns = took < *ns ? took : *ns;
-    return s == GX_OK ? other : s;
-}
-
-static gx_status measure_both(struct probe *p, float *speed)
-{
-    struct gx_cmd *in = NULL, *out = NULL;
-    uint64_t ns = UINT64_MAX;
-    gx_status s = record_copies(p, GX_QUEUE_UPLOAD, &p->pinned, &p->in, &in);
-    if (s == GX_OK)
-        s = record_copies(p, GX_QUEUE_DOWNLOAD, &p->out, &p->pinned_2, &out);
-    for (int i = 0; i < RUNS && s == GX_OK; i++)
-        s = run_both(p, in, out, &ns);
-    if (s == GX_OK)
-        *speed = gx__gbs((size_t)2 * BOTH_COPIES * BYTES, ns);
-    if (in)
-        gx__gpu_recycle(in);
-    if (out)
-        gx__gpu_recycle(out);
-    return s;
-}
-
 /* ---- all ---- */
 
 static gx_status open_probe(struct probe *p)
@@ -175,7 +128,9 @@ gx_status gx__cu_measure(struct gx_gpu *gpu)
     if (s == GX_OK)
         s = measure_device(&p, &speed[GX_MEM_DEVICE]);
     if (s == GX_OK)
-        s = measure_both(&p, &gpu->calibration.copy_both);
+        s = gx__gpu_measure_both(
+            gpu, &(struct gx_region){{&p.pinned, 0}, {&p.in, 0}, .size = BYTES},
+            &(struct gx_region){{&p.out, 0}, {&p.pinned_2, 0}, .size = BYTES}, RUNS);
     for (int kind = GX_MEM_UPLOAD; kind < GX_MEM_KINDS && s == GX_OK; kind++)
         speed[kind] = pinned;
     close_probe(&p);

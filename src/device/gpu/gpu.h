@@ -350,6 +350,9 @@ gx_status gx__gpu_time_copy(struct gx_gpu *gpu, enum gx_queue queue, const struc
                             const struct gx_mem *to, size_t bytes, int runs, float *speed);
 gx_status gx__gpu_time_dispatch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
                                 size_t bytes, int runs, float *speed);
+/* Sets calibration.copy_both: both copies at the same time, on the queues for them. */
+gx_status gx__gpu_measure_both(struct gx_gpu *gpu, const struct gx_region *up,
+                               const struct gx_region *down, int runs);
 /* Sets calibration.submit_ns. */
 gx_status gx__gpu_measure_submit(struct gx_gpu *gpu);
 

@@ -13,7 +13,6 @@
 
 /* Total time; types not measured by then keep the guess from their flags. */
 #define BUDGET_NS 120000000u
-#define HUNG_NS   60000000000u /* each takes milliseconds: after that long it never ends */
 
 #define MIB         ((size_t)1 << 20)
 #define FIRST_BYTES ((size_t)64 << 10) /* a slow read is recognised after this */
@@ -157,66 +156,21 @@ static gx_status measure_type(struct probe *p, uint32_t type, struct gx_mem_spee
 
 /* ---- both directions ---- */
 
-/* BOTH_COPIES copies of a buffer, one after the other. */
-#define BOTH_COPIES 4u
-static gx_status record_copies(struct gx_device *base, enum gx_queue queue,
-                               const struct gx_mem *from, const struct gx_mem *to, size_t bytes,
-                               struct gx_cmd **cmd)
-{
-    gx_status s = gx__gpu_begin(base, queue, cmd);
-    for (uint32_t i = 0; i < BOTH_COPIES && s == GX_OK; i++)
-        gx__vk_copy(*cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = bytes}, 1);
-    return s;
-}
-
-/* Two commands on two queues at once; the better of two runs. */
-static gx_status time_both(struct vk_device *device, struct gx_cmd *in, struct gx_cmd *out,
-                           uint64_t *ns)
-{
-    gx_status s = GX_OK;
-    *ns = UINT64_MAX;
-    for (int round = 0; round < 2 && s == GX_OK; round++) {
-        struct gx_fence first, second;
-        uint64_t start = gx__now_ns();
-        s = gx__gpu_submit(in, NULL, 0, &first);
-        if (s != GX_OK)
-            return s;
-        gx_status other = gx__gpu_submit(out, NULL, 0, &second);
-        s = gx__gpu_wait(device->gpu.base, first, HUNG_NS);
-        if (s == GX_OK && other == GX_OK)
-            s = gx__gpu_wait(device->gpu.base, second, HUNG_NS);
-        s = s == GX_OK ? other : s;
-        uint64_t took = gx__now_ns() - start;
-        *ns = took < *ns ? took : *ns;
-    }
-    return s;
-}
-
 /* Between the memory type chosen for it and device memory. */
 static gx_status measure_both(struct probe *p)
 {
     const uint32_t apart = GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     struct gx_device *base = p->device->gpu.base;
     struct gx_mem up = {0}, down = {0};
-    struct gx_cmd *in = NULL, *out = NULL;
-    uint64_t ns = 0;
     if ((base->facts.queues & apart) != apart)
         return GX_OK;
     gx_status s = gx__vk_mem_alloc(base, GX_MEM_UPLOAD, p->bytes, &up);
     if (s == GX_OK)
         s = gx__vk_mem_alloc(base, GX_MEM_READBACK, p->bytes, &down);
     if (s == GX_OK)
-        s = record_copies(base, GX_QUEUE_UPLOAD, &up, &p->out_device, p->bytes, &in);
-    if (s == GX_OK)
-        s = record_copies(base, GX_QUEUE_DOWNLOAD, &p->in_device, &down, p->bytes, &out);
-    if (s == GX_OK)
-        s = time_both(p->device, in, out, &ns);
-    if (s == GX_OK)
-        p->device->gpu.calibration.copy_both = gx__gbs(2 * BOTH_COPIES * p->bytes, ns);
-    if (in)
-        gx__gpu_recycle(in);
-    if (out)
-        gx__gpu_recycle(out);
+        s = gx__gpu_measure_both(
+            &p->device->gpu, &(struct gx_region){{&up, 0}, {&p->out_device, 0}, .size = p->bytes},
+            &(struct gx_region){{&p->in_device, 0}, {&down, 0}, .size = p->bytes}, RUNS);
     if (up.handle)
         gx__vk_mem_free(base, &up);
     if (down.handle)
