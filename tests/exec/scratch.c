@@ -8,8 +8,7 @@
 
 #include "base/options.h"
 #include "base/trace.h"
-#include "device/cpu/msm.h"
-#include "device/cpu/ntt.h"
+#include "device/cpu/kernels.h"
 #include "device/gpu/gpu.h"
 #include "exec/engine.h"
 #include "op/domain.h"

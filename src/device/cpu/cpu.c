@@ -13,9 +13,7 @@
 #include "base/float_env.h"
 #include "base/options.h"
 #include "base/os.h"
-#include "device/cpu/msm.h"
-#include "device/cpu/ntt.h"
-#include "device/cpu/poly.h"
+#include "device/cpu/kernels.h"
 #include "field/sum.h"
 
 /* Cost of checking an element, in the unit of gx_op_row.ns. */
@@ -173,10 +171,10 @@ static gx_status cpu_open(struct gx_device *device)
 
     uint64_t limit = device->instance->config.dispatch_elems;
     const uint64_t most = (uint64_t)1 << 31; /* a sim device around it has 32-bit indices */
-    device->facts = (struct gx_device_facts){.mem_kinds = GX_MEM_BIT(GX_MEM_SHARED),
-                                             .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
-                                             .dispatch_elems = limit && limit < most ? limit : most,
-                                             .binding_align = 1};
+    device->facts =
+        (struct gx_device_facts){.mem_kinds = GX_MEM_BIT(GX_MEM_SHARED),
+                                 .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
+                                 .dispatch_elems = limit && limit < most ? limit : most};
     return GX_OK;
 }
 

@@ -2,13 +2,12 @@
  *
  * See msm.h.
  */
-#include "device/cpu/msm.h"
+#include "device/cpu/kernels.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/threads.h"
-#include "device/cpu/ntt.h"
 #include "op/msm.h"
 
 /* Sums of at most so many points are computed by one thread each, if there are enough of them. */

@@ -2,7 +2,7 @@
  *
  * See ntt.h. The phases of field/ntt.h, each spread over the threads.
  */
-#include "device/cpu/ntt.h"
+#include "device/cpu/kernels.h"
 
 #include <string.h>
 

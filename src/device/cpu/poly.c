@@ -3,7 +3,7 @@
  * See poly.h. On several threads a scan has three phases: the total of each part, the carries
  * between the parts, and the parts themselves.
  */
-#include "device/cpu/poly.h"
+#include "device/cpu/kernels.h"
 
 #include <stdatomic.h>
 #include <string.h>
