@@ -96,8 +96,8 @@ struct gx_kernel {
     const void *impl;
 };
 
-/* Any GPU can bind at this alignment. Operands may begin at any multiple of facts.binding_align,
- * because kernels are told the remainder; the other bindings have no such parameter. */
+/* Any GPU can bind at this alignment. Operands may begin at any multiple of 16 bytes, because
+ * kernels are told the remainder; the other bindings have no such parameter. */
 #define GX_BIND_ALIGN 256
 
 /* An operation over n elements, in one or more passes. */
@@ -194,7 +194,6 @@ struct gx_device_facts {
     uint64_t dispatch_bytes;
     uint32_t dispatch_groups;
     uint64_t point_bytes; /* of the points of a sum, at most; 0: no limit */
-    size_t binding_align; /* alignment of binding offsets */
     size_t copy_align;    /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
                              copies may extend past the end of memory to the next multiple; 0: none */
     size_t import_align;  /* mem_import takes multiples of this; 0: no import */

@@ -42,7 +42,7 @@ static void wrong_files(void **state)
     expect_wrong("memory 9999999999999999999999", "f:1: memory: '9999999999999999999999' is not a "
                                                   "whole number (suffix K, M or G allowed)");
     expect_wrong("memory 0", "f:1: memory: must not be 0");
-    expect_wrong("binding_align 48", "f:1: binding_align: '48' is not a power of two");
+    expect_wrong("import_align 48", "f:1: import_align: '48' is not a power of two");
     expect_wrong("kernel_gb_s 1.2345",
                  "f:1: kernel_gb_s: '1.2345' is not a number with at most three decimals");
     expect_wrong("kernel_gb_s 1.",

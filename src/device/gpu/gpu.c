@@ -17,7 +17,6 @@
 /* Not measured: it only affects the balance of copies and kernels, and rarely. */
 #define MUL_RATE          10.0f
 #define MUL_RATE_SOFTWARE 0.02f
-#define BINDING_ALIGN     16u /* of offsets in the contract; kernels handle the remainder */
 
 /* ---- pipelines ---- */
 
@@ -425,7 +424,6 @@ struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software)
                                     .dispatch_bytes = range - gpu->limits.bind_align,
                                     .point_bytes = range - gpu->limits.bind_align,
                                     .dispatch_groups = gpu->limits.groups,
-                                    .binding_align = BINDING_ALIGN,
                                     .resubmit = true,
                                     .mul_rate = software ? MUL_RATE_SOFTWARE : MUL_RATE};
 }

@@ -164,8 +164,7 @@ static gx_status parse_value(struct reader *r, enum gx_machine_key key, struct t
         return wrong(r, "host_threads: at most 1024");
     if (key == GX_MACHINE_DISPATCH_ELEMS && *value > (uint64_t)1 << 31)
         return wrong(r, "dispatch_elems: at most 2G");
-    if ((key == GX_MACHINE_BINDING_ALIGN || key == GX_MACHINE_IMPORT_ALIGN) &&
-        (*value & (*value - 1)))
+    if (key == GX_MACHINE_IMPORT_ALIGN && (*value & (*value - 1)))
         return wrong(r, "%s: '%.*s' is not a power of two", keys[key].name, shown(t), t.at);
     return GX_OK;
 }

@@ -16,7 +16,6 @@
     X(QUEUES, "queues", COUNT, 1, 1)                                                               \
     X(MEMORY, "memory", COUNT, (uint64_t)4 << 30, 1)                                               \
     X(DISPATCH_ELEMS, "dispatch_elems", COUNT, (uint64_t)1 << 26, 1)                               \
-    X(BINDING_ALIGN, "binding_align", COUNT, 16, 1)                                                \
     X(IMPORT_ALIGN, "import_align", COUNT, 0, 0)                                                   \
     X(CHIP, "chip", COUNT, 0, 0)                                                                   \
     X(HOST_THREADS, "host_threads", COUNT, 1, 1)                                                   \

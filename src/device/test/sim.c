@@ -179,7 +179,6 @@ static void set_facts(struct gx_device *device)
                      GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED),
         .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
         .dispatch_elems = limit < most ? limit : most,
-        .binding_align = (size_t)v->of[GX_MACHINE_BINDING_ALIGN],
         .import_align = (size_t)v->of[GX_MACHINE_IMPORT_ALIGN],
         .resubmit = true,
         .timestamps = true,
