@@ -40,9 +40,10 @@ struct fault_cmd {
     size_t out_bytes;
 };
 
+/* By its functions: impl is the inner device's, for those that are not replaced. */
 static struct fault *fault_of(const struct gx_device *device)
 {
-    return device->impl;
+    return (struct fault *)((char *)device->ops - offsetof(struct fault, ops));
 }
 
 /* Every call that can fail asks here first. */
@@ -65,11 +66,8 @@ static gx_status call(struct gx_device *device, bool needs_memory)
 static void fault_close(struct gx_device *device)
 {
     struct fault *f = fault_of(device);
-    if (!f)
-        return;
     gx__device_close(&f->inner);
     gx__free(&device->instance->config.allocator, f);
-    device->impl = NULL;
 }
 
 static gx_status fault_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
@@ -96,23 +94,11 @@ static gx_status fault_mem_wrap(struct gx_device *device, uint64_t address, size
     return s == GX_OK ? inner->ops->mem_wrap(inner, address, bytes, mem, error) : s;
 }
 
-static uint64_t fault_mem_address(struct gx_device *device, const struct gx_mem *mem)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->mem_address(inner, mem);
-}
-
 static gx_status fault_await_stream(struct gx_device *device, void *stream, struct gx_error *error)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, false);
     return s == GX_OK ? inner->ops->await_stream(inner, stream, error) : s;
-}
-
-static void fault_mem_free(struct gx_device *device, struct gx_mem *mem)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    inner->ops->mem_free(inner, mem);
 }
 
 static gx_status fault_map(struct gx_device *device, struct gx_mem *mem, void **host)
@@ -122,36 +108,12 @@ static gx_status fault_map(struct gx_device *device, struct gx_mem *mem, void **
     return s == GX_OK ? inner->ops->map(inner, mem, host) : s;
 }
 
-static void fault_unmap(struct gx_device *device, struct gx_mem *mem)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    inner->ops->unmap(inner, mem);
-}
-
 static gx_status fault_kernel(struct gx_device *device, const struct gx_kernel_key *key,
                               struct gx_kernel *kernel)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, true);
     return s == GX_OK ? inner->ops->kernel(inner, key, kernel) : s;
-}
-
-static const char *fault_refusal(struct gx_device *device, gx_op op)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->refusal ? inner->ops->refusal(inner, op) : NULL;
-}
-
-static size_t fault_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->scratch(inner, kernel, n);
-}
-
-static size_t fault_table(struct gx_device *device, const struct gx_kernel *kernel, void *table)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->table(inner, kernel, table);
 }
 
 /* A submit and the wait for it. */
@@ -363,18 +325,6 @@ static gx_status fault_wait(struct gx_device *device, struct gx_fence fence, uin
     return s == GX_OK && hang ? GX_ERR_TIMEOUT : s;
 }
 
-static bool fault_reached(struct gx_device *device, struct gx_fence fence)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->reached(inner, fence);
-}
-
-static uint64_t fault_now(struct gx_device *device)
-{
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->now(inner);
-}
-
 static gx_status fault_host_copy(struct gx_device *device, enum gx_queue queue,
                                  const struct gx_host_region *regions, size_t count,
                                  const struct gx_fence *waits, size_t wait_count,
@@ -387,35 +337,32 @@ static gx_status fault_host_copy(struct gx_device *device, enum gx_queue queue,
                : s;
 }
 
-static const struct gx_device_ops fault_ops = {
-    .name = "fault",
-    .close = fault_close,
-    .mem_alloc = fault_mem_alloc,
-    .mem_import = fault_mem_import,
-    .mem_wrap = fault_mem_wrap,
-    .mem_address = fault_mem_address,
-    .await_stream = fault_await_stream,
-    .mem_free = fault_mem_free,
-    .map = fault_map,
-    .unmap = fault_unmap,
-    .kernel = fault_kernel,
-    .refusal = fault_refusal,
-    .scratch = fault_scratch,
-    .table = fault_table,
-    .run = fault_run,
-    .begin = fault_begin,
-    .copy = fault_copy,
-    .dispatch = fault_dispatch,
-    .barrier = fault_barrier,
-    .stamp = fault_stamp,
-    .stamps = fault_stamps,
-    .submit = fault_submit,
-    .recycle = fault_recycle,
-    .wait = fault_wait,
-    .reached = fault_reached,
-    .now = fault_now,
-    .host_copy = fault_host_copy,
-};
+/* The inner device's functions, but for those that count or follow a command. The optional ones are
+ * present if the inner device has them. */
+static struct gx_device_ops ops_around(const struct gx_device_ops *inner)
+{
+    struct gx_device_ops ops = *inner;
+    ops.name = "fault";
+    ops.close = fault_close;
+    ops.mem_alloc = fault_mem_alloc;
+    ops.mem_import = fault_mem_import;
+    ops.mem_wrap = inner->mem_wrap ? fault_mem_wrap : NULL;
+    ops.await_stream = inner->await_stream ? fault_await_stream : NULL;
+    ops.map = fault_map;
+    ops.kernel = fault_kernel;
+    ops.run = inner->run ? fault_run : NULL;
+    ops.begin = fault_begin;
+    ops.copy = fault_copy;
+    ops.dispatch = fault_dispatch;
+    ops.barrier = fault_barrier;
+    ops.stamp = fault_stamp;
+    ops.stamps = fault_stamps;
+    ops.submit = fault_submit;
+    ops.recycle = fault_recycle;
+    ops.wait = fault_wait;
+    ops.host_copy = inner->host_copy ? fault_host_copy : NULL;
+    return ops;
+}
 
 /* Parses "WHAT@N:" at *text and advances it. */
 static bool parse(const char **text, enum mode *mode, uint64_t *at)
@@ -457,22 +404,9 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, struct gx_e
         gx__free(allocator, f);
         return s;
     }
-    f->ops = fault_ops;
-    if (!f->inner.ops->run) /* optional functions are present if the inner device has them */
-        f->ops.run = NULL;
-    if (!f->inner.ops->table)
-        f->ops.table = NULL;
-    if (!f->inner.ops->mem_wrap) {
-        f->ops.mem_wrap = NULL;
-        f->ops.mem_address = NULL;
-        f->ops.await_stream = NULL;
-    }
-    if (!f->inner.ops->now) {
-        f->ops.now = NULL;
-        f->ops.host_copy = NULL;
-    }
+    f->ops = ops_around(f->inner.ops);
     device->ops = &f->ops;
-    device->impl = f;
+    device->impl = f->inner.impl;
     device->info = f->inner.info;
     device->facts = f->inner.facts;
 #ifdef GX_GUARDS
