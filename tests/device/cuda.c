@@ -172,6 +172,7 @@ static void memory(void **state)
         ops->mem_free(&device, &mem);
         assert_null(mem.handle);
     }
+    assert_true(device.facts.copy_both > 0); /* there are queues for both directions */
     assert_int_equal(device.facts.import_align, (size_t)sysconf(_SC_PAGESIZE));
     size_t page = device.facts.import_align;
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
