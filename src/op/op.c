@@ -14,18 +14,17 @@
 GX__OP_LIST(X)
 #undef X
 
+#define ONE_RESULT(op, shape) (GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (op) == GX_EVALUATE)
 const struct gx_op_row gx__op_rows[GX_OP_END] = {
 #define X(symbol, value, name, operands, words, shape, family, products, ns, host, verifier,       \
           result)                                                                                  \
-    [symbol] = {{name, result, operands,                                                           \
-                 GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (symbol) == GX_EVALUATE,                \
+    [symbol] = {{name, result, operands, ONE_RESULT(symbol, shape),                                \
                  GX_SHAPE_##shape == GX_SHAPE_TRANSFORM   ? 1                                      \
                  : GX_SHAPE_##shape == GX_SHAPE_MSM       ? 4                                      \
                  : GX_VERIFY_##verifier == GX_VERIFY_POLY ? 2                                      \
                                                           : 0,                                     \
                  0},                                                                               \
                 words,                                                                             \
-                GX_SHAPE_##shape,                                                                  \
                 GX_SHADER_##family,                                                                \
                 products,                                                                          \
                 ns,                                                                                \
@@ -45,12 +44,8 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
 
 struct gx_op_facts gx__op_facts[GX_OP_FACTS] = {
 #define X(symbol, value, name, operands, words, shape, ...)                                        \
-    [symbol] = {GX_SHAPE_##shape,                                                                  \
-                operands,                                                                          \
-                GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (symbol) == GX_EVALUATE,                 \
-                ONE(symbol),                                                                       \
-                RESIZED(symbol),                                                                   \
-                {0}},
+    [symbol] = {GX_SHAPE_##shape, operands,        ONE_RESULT(symbol, shape),                      \
+                ONE(symbol),      RESIZED(symbol), {0}},
     GX__OP_LIST(X)
 #undef X
         [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, 0, 0, {16, 16, 0, 0}}, /* GX_OP_COPY */

@@ -126,7 +126,6 @@ static inline size_t gx__op_index(gx_op op)
 struct gx_op_row {
     gx_op_info info;
     bool on_words;
-    enum gx_op_shape shape;
     enum gx_shader_family family;
     unsigned products, ns;
     enum gx_host_kernel host;

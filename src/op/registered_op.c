@@ -13,7 +13,6 @@
 #include "base/abi.h"
 #include "base/alloc.h"
 #include "base/float_env.h"
-#include "op/registered_wgsl.h"
 #include "op/op.h"
 
 #define GROUPS_MAX      65535u /* in one dimension: every device has these */

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/instance.h"
-#include "op/registered_spirv.h"
 
 #define GX_REGISTERED_OPS 64u /* a power of two */
 
@@ -33,6 +32,37 @@ static inline size_t gx__registered_op_place(gx_op op)
 {
     return op & (GX_REGISTERED_OPS - 1);
 }
+
+/* ---- the caller's code, before a driver sees it ---- */
+
+/* What a device must offer to run a SPIR-V module. */
+struct gx_spirv {
+    uint32_t local[3]; /* workgroup */
+    bool int64;
+    uint32_t subgroup; /* VkSubgroupFeatureFlags */
+};
+
+/* False, with a message, if the module is not a kernel with this entry point, storage buffers
+ * 0 .. bindings - 1 and push constants of at most push_bytes. Its structure and its interface are
+ * checked, but not its code. */
+bool gx__spirv_check(const uint32_t *code, size_t bytes, const char *entry, uint32_t bindings,
+                     uint32_t push_bytes, struct gx_spirv *spirv, struct gx_error *error);
+
+/* How deeply a WGSL text may be nested: wgpu reads it recursively, and ends the process where the
+ * stack does. Each of the limits, which doc/kernels.md lists, needs less than 1 MiB of stack.
+ * Measured with wgpu-native on x86-64 and a stack of 8 MiB, the process ended at 4096 brackets,
+ * 8192 else, 16384 operators and 32768 declarations. */
+enum {
+    GX_WGSL_BRACKETS = 128,     /* of all kinds, <> of templates included, around a place */
+    GX_WGSL_OPERATORS = 1024,   /* on the way to a place in an expression; a bracket counts as 8 */
+    GX_WGSL_ELSES = 512,        /* in a function */
+    GX_WGSL_DECLARATIONS = 2048 /* of the module: each may refer to the next */
+};
+
+/* False, with a message, if the text is beyond one of them. Whether it is WGSL is not checked. */
+bool gx__wgsl_check(const char *text, struct gx_error *error);
+
+/* ---- the operations ---- */
 
 struct gx_registered_op {
     _Atomic gx_op op; /* 0: a free place */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reader of just enough SPIR-V (registered_spirv.h). Instructions are searched for from the start
+ * A reader of just enough SPIR-V (registered_op.h). Instructions are searched for from the start
  * each time: a module has few variables, and it is read once.
  */
-#include "op/registered_spirv.h"
+#include "op/registered_op.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See registered_wgsl.h. One pass over the text, without its comments. What is not WGSL may be
+ * See registered_op.h. One pass over the text, without its comments. What is not WGSL may be
  * measured wrongly, but only as too deep.
  */
-#include "op/registered_wgsl.h"
+#include "op/registered_op.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/registered_spirv.h"
+#include "op/registered_op.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
