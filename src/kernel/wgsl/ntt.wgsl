@@ -246,139 +246,75 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let begin = i * ${RADIX_BITS}u - level;
         let end = min(p.levels - level, ${RADIX_BITS}u);
         let root = p.first == 0u && i == 0u;
+// One level after the other: in each, s blocks of EACH / s elements.
 @if BACK
-@if EACH == 8
+@for t 1 EACH
+@for s EACH-t EACH-t+1
+@if EACH % s == 0
+@if s == 4
         if end > 2u {
-@for b 0 4
-@for k 0 EACH/8
-            {
-                let y = x${b*EACH/4+EACH/8+k};
-                x${b*EACH/4+EACH/8+k} = lazy_sub(x${b*EACH/4+k}, y);
-                x${b*EACH/4+k} = lazy_add(x${b*EACH/4+k}, y);
-            }
-@end
-            x${b*EACH/4} = carried(x${b*EACH/4});
-@if b == 0
-            if !root
-@end
-            {
-                let w = lazy_by(load_b(4u * block + ${b}u));
-@for k 0 EACH/8
-                x${b*EACH/4+EACH/8+k} = lazy_mul(x${b*EACH/4+EACH/8+k}, w);
-@end
-            }
-@end
-        }
-@end
-        if begin <= 1u && end > 1u {
-@for b 0 2
-@for k 0 EACH/4
-            {
-                let y = x${b*EACH/2+EACH/4+k};
-                x${b*EACH/2+EACH/4+k} = lazy_sub(x${b*EACH/2+k}, y);
-                x${b*EACH/2+k} = lazy_add(x${b*EACH/2+k}, y);
-            }
-@end
-            x${b*EACH/2} = carried(x${b*EACH/2});
-@if b == 0
-            if !root
-@end
-            {
-                let w = lazy_by(load_b(2u * block + ${b}u));
-@for k 0 EACH/4
-                x${b*EACH/2+EACH/4+k} = lazy_mul(x${b*EACH/2+EACH/4+k}, w);
-@end
-            }
-@end
-        }
-        if begin == 0u && end > 0u {
-@for b 0 1
-@for k 0 EACH/2
-            {
-                let y = x${b*EACH/1+EACH/2+k};
-                x${b*EACH/1+EACH/2+k} = lazy_sub(x${b*EACH/1+k}, y);
-                x${b*EACH/1+k} = lazy_add(x${b*EACH/1+k}, y);
-            }
-@end
-@if b == 0
-            if !root
-@end
-            {
-                let w = lazy_by(load_b(block));
-@for k 0 EACH/2
-                x${b*EACH/1+EACH/2+k} = lazy_mul(x${b*EACH/1+EACH/2+k}, w);
-@end
-            }
-@end
-        }
 @else
-        if begin == 0u && end > 0u {
-@for b 0 1
+        if begin <= ${s/2}u && end > ${s/2}u {
+@end
+@for b 0 s
+@for k 0 EACH/2/s
+            {
+                let y = x${b*EACH/s+EACH/2/s+k};
+                x${b*EACH/s+EACH/2/s+k} = lazy_sub(x${b*EACH/s+k}, y);
+                x${b*EACH/s+k} = lazy_add(x${b*EACH/s+k}, y);
+            }
+@end
+@if s > 1
+            x${b*EACH/s} = carried(x${b*EACH/s});
+@end
 @if b == 0
             if !root
 @end
             {
-                let w = lazy_by(load_b(block));
-@for k 0 EACH/2
-                x${b*EACH/1+EACH/2+k} = lazy_mul(x${b*EACH/1+EACH/2+k}, w);
+                let w = lazy_by(load_b(${s}u * block + ${b}u));
+@for k 0 EACH/2/s
+                x${b*EACH/s+EACH/2/s+k} = lazy_mul(x${b*EACH/s+EACH/2/s+k}, w);
 @end
             }
-@for k 0 EACH/2
-            {
-                let y = x${b*EACH/1+EACH/2+k};
-                x${b*EACH/1+EACH/2+k} = lazy_sub(x${b*EACH/1+k}, y);
-                x${b*EACH/1+k} = lazy_add(x${b*EACH/1+k}, y);
-            }
-@end
 @end
         }
-        if begin <= 1u && end > 1u {
-@for b 0 2
-@if b == 0
-            if !root
-@end
-            {
-                let w = lazy_by(load_b(2u * block + ${b}u));
-@for k 0 EACH/4
-                x${b*EACH/2+EACH/4+k} = lazy_mul(x${b*EACH/2+EACH/4+k}, w);
-@end
-            }
-@for k 0 EACH/4
-            {
-                let y = x${b*EACH/2+EACH/4+k};
-                x${b*EACH/2+EACH/4+k} = lazy_sub(x${b*EACH/2+k}, y);
-                x${b*EACH/2+k} = lazy_add(x${b*EACH/2+k}, y);
-            }
 @end
 @end
-        }
-@if EACH == 8
+@end
+@else
+@for s 1 EACH
+@if EACH % s == 0
+@if s == 4
         if end > 2u {
-@for b 0 4
+@else
+        if begin <= ${s/2}u && end > ${s/2}u {
+@end
+@for b 0 s
 @if b == 0
             if !root
 @end
             {
-                let w = lazy_by(load_b(4u * block + ${b}u));
-@for k 0 EACH/8
-                x${b*EACH/4+EACH/8+k} = lazy_mul(x${b*EACH/4+EACH/8+k}, w);
+                let w = lazy_by(load_b(${s}u * block + ${b}u));
+@for k 0 EACH/2/s
+                x${b*EACH/s+EACH/2/s+k} = lazy_mul(x${b*EACH/s+EACH/2/s+k}, w);
 @end
             }
-@if b == 0
+@if s == 4 && b == 0
             if root {
                 x0 = carried(x0);
                 x1 = carried(x1);
             }
 @end
-@for k 0 EACH/8
+@for k 0 EACH/2/s
             {
-                let y = x${b*EACH/4+EACH/8+k};
-                x${b*EACH/4+EACH/8+k} = lazy_sub(x${b*EACH/4+k}, y);
-                x${b*EACH/4+k} = lazy_add(x${b*EACH/4+k}, y);
+                let y = x${b*EACH/s+EACH/2/s+k};
+                x${b*EACH/s+EACH/2/s+k} = lazy_sub(x${b*EACH/s+k}, y);
+                x${b*EACH/s+k} = lazy_add(x${b*EACH/s+k}, y);
             }
 @end
 @end
         }
+@end
 @end
 @end
     }
