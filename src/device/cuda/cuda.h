@@ -121,6 +121,10 @@ static inline gx_status gx__cu_status(struct cu_device *device, CUresult result,
 gx_status gx__cu_enter(struct cu_device *device);
 void gx__cu_leave(struct cu_device *device);
 
+/* The functions of its tables, in all files. */
+GX_GPU_OPS(GX_GPU_DECLARED, cu)
+GX_GPU_DEVICE_OPS(GX_GPU_DECLARED, cu)
+
 /* ---- hang.c ---- */
 
 /* False: no memory. */
@@ -139,16 +143,11 @@ static inline CUdeviceptr cu_address(const struct gx_binding *binding)
     return (CUdeviceptr)(uintptr_t)binding->mem->handle + binding->offset;
 }
 
-gx_status gx__cu_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
-                           struct gx_mem *mem);
 gx_status gx__cu_mem_import(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
 gx_status gx__cu_mem_wrap(struct gx_device *device, uint64_t address, size_t bytes,
                           struct gx_mem *mem, struct gx_error *error);
 uint64_t gx__cu_mem_address(struct gx_device *device, const struct gx_mem *mem);
 gx_status gx__cu_await_stream(struct gx_device *device, void *stream, struct gx_error *error);
-void gx__cu_mem_free(struct gx_device *device, struct gx_mem *mem);
-gx_status gx__cu_map(struct gx_device *device, struct gx_mem *mem, void **host);
-void gx__cu_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- kernel.c ---- */
 
@@ -169,24 +168,6 @@ extern struct cu_kernels gx__cu_kernels;
 
 /* Whether there is a kernel for everything that Vulkan devices can do. */
 bool gx__cu_complete(void);
-/* For struct gx_gpu_ops. */
-uint64_t gx__cu_kernels_hash(void);
-uint32_t gx__cu_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
-const char *gx__cu_variant_name(const struct gx_gpu *gpu, gx_field field,
-                                enum gx_shader_family family, uint32_t variant);
-struct gx_choice gx__cu_guess(enum gx_shader_family family);
-void gx__cu_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
-                  struct gx_choice choice, struct gx_pass_facts *facts);
-struct gx_choice gx__cu_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
-gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
-gx_status gx__cu_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
-                                    void **pipeline, struct gx_error *error);
-void gx__cu_drop(struct gx_gpu *gpu, void *pipeline);
-
-/* ---- measure.c ---- */
-
-/* For struct gx_gpu_ops. */
-gx_status gx__cu_measure(struct gx_gpu *gpu);
 
 /* ---- commands.c, submit.c, clock.c ---- */
 
@@ -230,12 +211,7 @@ static inline struct cu_device *cu_cmd_device(const struct cu_cmd *cmd)
     return cu_of(cmd->gpu.base.device);
 }
 
-void gx__cu_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
-/* For struct gx_gpu_ops. */
 gx_status gx__cu_cmd_begin(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__cu_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__cu_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__cu_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_launch *launch);
 /* One more entry; NULL, with the command's `failed`, if there is no memory for it. */
 struct cu_op *gx__cu_next_op(struct cu_cmd *cmd, enum cu_op_kind kind);
 
@@ -244,9 +220,6 @@ void gx__cu_clock_close(struct cu_device *device);
 /* Its stamps are about to be submitted. */
 gx_status gx__cu_clock_start(struct cu_device *device, struct cu_cmd *cmd);
 void gx__cu_stamps_free(struct cu_device *device, struct cu_cmd *cmd);
-/* For struct gx_gpu_ops. */
-void gx__cu_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint32_t index);
-gx_status gx__cu_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count);
 
 /* How long work that nobody waits for may still take. After that it is taken to hang. Tests change
  * it. */
@@ -263,10 +236,5 @@ bool gx__cu_enter_idle(struct cu_device *device);
 /* Streams, their counters and events. */
 gx_status gx__cu_queues_open(struct cu_device *device);
 void gx__cu_queues_close(struct cu_device *device);
-/* For struct gx_gpu_ops. */
-gx_status gx__cu_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_fence *waits,
-                        size_t count);
-gx_status gx__cu_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns);
-gx_status gx__cu_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 
 #endif

@@ -187,27 +187,10 @@ static gx_status open_parts(struct cu_device *device)
     return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
 }
 
-static const struct gx_gpu_ops gpu_ops = {.variants = gx__cu_variants,
-                                          .variant_name = gx__cu_variant_name,
-                                          .guess = gx__cu_guess,
-                                          .facts = gx__cu_facts,
-                                          .compile = gx__cu_compile,
-                                          .compile_registered = gx__cu_compile_registered,
-                                          .drop = gx__cu_drop,
-                                          .tune = gx__cu_tune,
-                                          .cache_key = cache_key,
-                                          .kernels_hash = gx__cu_kernels_hash,
-                                          .measure = gx__cu_measure,
+static const struct gx_gpu_ops gpu_ops = {.cache_key = cache_key,
                                           .cmd_bytes = sizeof(struct cu_cmd),
                                           .cmd_begin = gx__cu_cmd_begin,
-                                          .cmd_end = gx__cu_cmd_end,
-                                          .cmd_close = gx__cu_cmd_close,
-                                          .launch = gx__cu_launch,
-                                          .stamp = gx__cu_stamp,
-                                          .stamps = gx__cu_stamps,
-                                          .submit = gx__cu_submit,
-                                          .wait = gx__cu_wait,
-                                          .look = gx__cu_look};
+                                          GX_GPU_OPS(GX_GPU_MEMBER, cu)};
 
 static gx_status cuda_open(struct gx_device *base)
 {
@@ -255,34 +238,15 @@ static void cuda_close(struct gx_device *base)
     gx__gpu_free(&device->gpu);
 }
 
-const struct gx_device_ops gx__cuda_ops = {
-    .name = CU_NAME,
-    .enumerate = gx__gpu_enumerate,
-    .find = gx__gpu_find,
-    .chip = gx__gpu_chip,
-    .stop = gx__gpu_stop,
-    .lister = &gx__cu_lister,
-    .open = cuda_open,
-    .close = cuda_close,
-    .mem_alloc = gx__cu_mem_alloc,
-    .mem_import = gx__cu_mem_import,
-    .mem_wrap = gx__cu_mem_wrap,
-    .mem_address = gx__cu_mem_address,
-    .await_stream = gx__cu_await_stream,
-    .mem_free = gx__cu_mem_free,
-    .map = gx__cu_map,
-    .unmap = gx__cu_unmap,
-    .kernel = gx__gpu_kernel,
-    .refusal = gx__gpu_refusal,
-    .scratch = gx__gpu_scratch,
-    .begin = gx__gpu_begin,
-    .copy = gx__cu_copy,
-    .dispatch = gx__gpu_dispatch,
-    .barrier = gx__gpu_no_barrier,
-    .stamp = gx__gpu_stamp,
-    .stamps = gx__gpu_stamps,
-    .submit = gx__gpu_submit,
-    .recycle = gx__gpu_recycle,
-    .wait = gx__gpu_wait,
-    .reached = gx__gpu_reached,
-};
+const struct gx_device_ops gx__cuda_ops = {GX_GPU_SHARED,
+                                           .name = CU_NAME,
+                                           .lister = &gx__cu_lister,
+                                           .open = cuda_open,
+                                           .close = cuda_close,
+                                           .mem_import = gx__cu_mem_import,
+                                           .mem_wrap = gx__cu_mem_wrap,
+                                           .mem_address = gx__cu_mem_address,
+                                           .await_stream = gx__cu_await_stream,
+                                           .dispatch = gx__gpu_dispatch,
+                                           .barrier = gx__gpu_no_barrier,
+                                           GX_GPU_DEVICE_OPS(GX_GPU_MEMBER, cu)};

@@ -102,6 +102,44 @@ struct gx_gpu_ops {
     gx_status (*look)(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 };
 
+/* The functions of these tables that each backend has of its own, under names such as gx__vk_guess,
+ * and what they become: declarations in its header, members of its tables. */
+#define GX_GPU_OPS(X, backend)                                                                     \
+    X(gx_gpu_ops, backend, variants)                                                               \
+    X(gx_gpu_ops, backend, variant_name)                                                           \
+    X(gx_gpu_ops, backend, guess)                                                                  \
+    X(gx_gpu_ops, backend, facts)                                                                  \
+    X(gx_gpu_ops, backend, compile)                                                                \
+    X(gx_gpu_ops, backend, compile_registered)                                                     \
+    X(gx_gpu_ops, backend, drop)                                                                   \
+    X(gx_gpu_ops, backend, tune)                                                                   \
+    X(gx_gpu_ops, backend, kernels_hash)                                                           \
+    X(gx_gpu_ops, backend, measure)                                                                \
+    X(gx_gpu_ops, backend, cmd_end)                                                                \
+    X(gx_gpu_ops, backend, cmd_close)                                                              \
+    X(gx_gpu_ops, backend, launch)                                                                 \
+    X(gx_gpu_ops, backend, stamp)                                                                  \
+    X(gx_gpu_ops, backend, stamps)                                                                 \
+    X(gx_gpu_ops, backend, submit)                                                                 \
+    X(gx_gpu_ops, backend, wait)                                                                   \
+    X(gx_gpu_ops, backend, look)
+#define GX_GPU_DEVICE_OPS(X, backend)                                                              \
+    X(gx_device_ops, backend, mem_alloc)                                                           \
+    X(gx_device_ops, backend, mem_free)                                                            \
+    X(gx_device_ops, backend, map)                                                                 \
+    X(gx_device_ops, backend, unmap)                                                               \
+    X(gx_device_ops, backend, copy)
+#define GX_GPU_DECLARED(table, backend, name)                                                      \
+    __typeof__(*((struct table *)NULL)->name) gx__##backend##_##name;
+#define GX_GPU_MEMBER(table, backend, name) .name = gx__##backend##_##name,
+/* Those of the contract that they share. */
+#define GX_GPU_SHARED                                                                              \
+    .enumerate = gx__gpu_enumerate, .find = gx__gpu_find, .chip = gx__gpu_chip,                    \
+    .stop = gx__gpu_stop, .kernel = gx__gpu_kernel, .refusal = gx__gpu_refusal,                    \
+    .scratch = gx__gpu_scratch, .begin = gx__gpu_begin, .stamp = gx__gpu_stamp,                    \
+    .stamps = gx__gpu_stamps, .submit = gx__gpu_submit, .recycle = gx__gpu_recycle,                \
+    .wait = gx__gpu_wait, .reached = gx__gpu_reached
+
 struct gx_gpu_limits {
     uint64_t range;      /* bytes of one binding */
     uint64_t bind_align; /* of a binding's offset */

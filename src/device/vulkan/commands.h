@@ -42,14 +42,5 @@ void gx__vk_label_end(struct vk_cmd *cmd);
 /* For struct gx_gpu_ops. */
 gx_status gx__vk_cmd_open(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
 gx_status gx__vk_cmd_begin(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__vk_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__vk_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__vk_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_launch *launch);
-void gx__vk_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint32_t index);
-gx_status gx__vk_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count);
-gx_status gx__vk_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_fence *waits,
-                        size_t count);
-gx_status gx__vk_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns);
-gx_status gx__vk_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 
 #endif

@@ -350,29 +350,12 @@ static gx_status open_parts(struct vk_device *device)
     return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
 }
 
-static const struct gx_gpu_ops gpu_ops = {.variants = gx__vk_variants,
-                                          .variant_name = gx__vk_variant_name,
-                                          .guess = gx__vk_guess,
-                                          .facts = gx__vk_facts,
-                                          .compile = gx__vk_compile,
-                                          .compile_registered = gx__vk_compile_registered,
-                                          .drop = gx__vk_drop,
-                                          .tune = gx__vk_tune,
-                                          .cache_key = cache_key,
-                                          .kernels_hash = gx__vk_shaders_hash,
+static const struct gx_gpu_ops gpu_ops = {.cache_key = cache_key,
                                           .believable = believable,
-                                          .measure = gx__vk_measure,
                                           .cmd_bytes = sizeof(struct vk_cmd),
                                           .cmd_open = gx__vk_cmd_open,
                                           .cmd_begin = gx__vk_cmd_begin,
-                                          .cmd_end = gx__vk_cmd_end,
-                                          .cmd_close = gx__vk_cmd_close,
-                                          .launch = gx__vk_launch,
-                                          .stamp = gx__vk_stamp,
-                                          .stamps = gx__vk_stamps,
-                                          .submit = gx__vk_submit,
-                                          .wait = gx__vk_wait,
-                                          .look = gx__vk_look};
+                                          GX_GPU_OPS(GX_GPU_MEMBER, vk)};
 
 static gx_status vulkan_open(struct gx_device *base)
 {
@@ -424,31 +407,12 @@ static void vulkan_close(struct gx_device *base)
     gx__gpu_free(&device->gpu);
 }
 
-const struct gx_device_ops gx__vulkan_ops = {
-    .name = "vulkan",
-    .enumerate = gx__gpu_enumerate,
-    .find = gx__gpu_find,
-    .chip = gx__gpu_chip,
-    .stop = gx__gpu_stop,
-    .lister = &gx__vk_lister,
-    .open = vulkan_open,
-    .close = vulkan_close,
-    .mem_alloc = gx__vk_mem_alloc,
-    .mem_import = gx__vk_mem_import,
-    .mem_free = gx__vk_mem_free,
-    .map = gx__vk_map,
-    .unmap = gx__vk_unmap,
-    .kernel = gx__gpu_kernel,
-    .refusal = gx__gpu_refusal,
-    .scratch = gx__gpu_scratch,
-    .begin = gx__gpu_begin,
-    .copy = gx__vk_copy,
-    .dispatch = gx__vk_dispatch,
-    .barrier = gx__vk_barrier,
-    .stamp = gx__gpu_stamp,
-    .stamps = gx__gpu_stamps,
-    .submit = gx__gpu_submit,
-    .recycle = gx__gpu_recycle,
-    .wait = gx__gpu_wait,
-    .reached = gx__gpu_reached,
-};
+const struct gx_device_ops gx__vulkan_ops = {GX_GPU_SHARED,
+                                             .name = "vulkan",
+                                             .lister = &gx__vk_lister,
+                                             .open = vulkan_open,
+                                             .close = vulkan_close,
+                                             .mem_import = gx__vk_mem_import,
+                                             .dispatch = gx__vk_dispatch,
+                                             .barrier = gx__vk_barrier,
+                                             GX_GPU_DEVICE_OPS(GX_GPU_MEMBER, vk)};

@@ -286,6 +286,7 @@ static void close_probe(struct probe *p)
     gx__free(vk_allocator(p->device), p->host);
 }
 
+/* Also sets type_of; what cannot be measured keeps the guess. */
 gx_status gx__vk_measure(struct gx_gpu *gpu)
 {
     struct vk_device *device = vk_of_gpu(gpu);

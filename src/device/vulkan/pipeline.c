@@ -11,7 +11,7 @@
 
 /* ---- making one ---- */
 
-uint64_t gx__vk_shaders_hash(void)
+uint64_t gx__vk_kernels_hash(void)
 {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t i = 0; i < gx__shader_count; i++)

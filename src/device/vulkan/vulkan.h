@@ -197,6 +197,10 @@ static inline gx_status gx__vk_status(struct vk_device *device, VkResult result,
 void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
                  ...) GX_PRINTF(4, 5);
 
+/* The functions of its tables, in all files. */
+GX_GPU_OPS(GX_GPU_DECLARED, vk)
+GX_GPU_DEVICE_OPS(GX_GPU_DECLARED, vk)
+
 /* ---- memory.c ---- */
 
 struct vk_mem {
@@ -222,28 +226,12 @@ VkMemoryPropertyFlags gx__vk_type_flags(const struct vk_device *device, uint32_t
 /* The type for device memory, or another one of its heap that is coherent and host-writable. */
 uint32_t gx__vk_open_type(const struct vk_device *device);
 
-gx_status gx__vk_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
-                           struct gx_mem *mem);
 gx_status gx__vk_mem_import(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
-void gx__vk_mem_free(struct gx_device *device, struct gx_mem *mem);
-gx_status gx__vk_map(struct gx_device *device, struct gx_mem *mem, void **host);
-void gx__vk_unmap(struct gx_device *device, struct gx_mem *mem);
-
-/* ---- measure.c ---- */
-
-/* For struct gx_gpu_ops; also sets type_of; what cannot be measured keeps the guess. */
-gx_status gx__vk_measure(struct gx_gpu *gpu);
 
 /* ---- pipeline.c ---- */
 
 gx_status gx__vk_pipelines_open(struct vk_device *device);
 void gx__vk_pipelines_close(struct vk_device *device);
-uint64_t gx__vk_shaders_hash(void);
-/* For struct gx_gpu_ops. */
-gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
-gx_status gx__vk_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
-                                    void **pipeline, struct gx_error *error);
-void gx__vk_drop(struct gx_gpu *gpu, void *pipeline);
 
 /* ---- kernel.c ---- */
 
@@ -251,18 +239,9 @@ void gx__vk_drop(struct gx_gpu *gpu, void *pipeline);
  * gx__shader_count. */
 uint32_t gx__vk_module(const struct vk_device *device, gx_field field, enum gx_shader_family family,
                        uint32_t variant);
-/* For struct gx_gpu_ops. */
-uint32_t gx__vk_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
-const char *gx__vk_variant_name(const struct gx_gpu *gpu, gx_field field,
-                                enum gx_shader_family family, uint32_t variant);
-struct gx_choice gx__vk_guess(enum gx_shader_family family);
-void gx__vk_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
-                  struct gx_choice choice, struct gx_pass_facts *facts);
-struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
 /* ---- commands.c, submit.c ---- */
 
-void gx__vk_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
 void gx__vk_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
 void gx__vk_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
 /* How long a command that nobody waits for may still run. After that it is taken to hang. Tests

@@ -300,26 +300,8 @@ static gx_status open_parts(struct wg_device *device)
     return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
 }
 
-static const struct gx_gpu_ops gpu_ops = {.variants = gx__wg_variants,
-                                          .variant_name = gx__wg_variant_name,
-                                          .guess = gx__wg_guess,
-                                          .facts = gx__wg_facts,
-                                          .compile = gx__wg_compile,
-                                          .compile_registered = gx__wg_compile_registered,
-                                          .drop = gx__wg_drop,
-                                          .tune = gx__wg_tune,
-                                          .cache_key = cache_key,
-                                          .kernels_hash = gx__wg_kernels_hash,
-                                          .measure = gx__wg_measure,
-                                          .cmd_bytes = sizeof(struct wg_cmd),
-                                          .cmd_end = gx__wg_cmd_end,
-                                          .cmd_close = gx__wg_cmd_close,
-                                          .launch = gx__wg_launch,
-                                          .stamp = gx__wg_stamp,
-                                          .stamps = gx__wg_stamps,
-                                          .submit = gx__wg_submit,
-                                          .wait = gx__wg_wait,
-                                          .look = gx__wg_look};
+static const struct gx_gpu_ops gpu_ops = {
+    .cache_key = cache_key, .cmd_bytes = sizeof(struct wg_cmd), GX_GPU_OPS(GX_GPU_MEMBER, wg)};
 
 static gx_status webgpu_open(struct gx_device *base)
 {
@@ -381,29 +363,11 @@ static void webgpu_close(struct gx_device *base)
 }
 
 const struct gx_device_ops gx__webgpu_ops = {
+    GX_GPU_SHARED,
     .name = WG_NAME,
-    .enumerate = gx__gpu_enumerate,
-    .find = gx__gpu_find,
-    .chip = gx__gpu_chip,
-    .stop = gx__gpu_stop,
     .lister = &gx__wg_lister,
     .open = webgpu_open,
     .close = webgpu_close,
-    .mem_alloc = gx__wg_mem_alloc,
-    .mem_free = gx__wg_mem_free,
-    .map = gx__wg_map,
-    .unmap = gx__wg_unmap,
-    .kernel = gx__gpu_kernel,
-    .refusal = gx__gpu_refusal,
-    .scratch = gx__gpu_scratch,
-    .begin = gx__gpu_begin,
-    .copy = gx__wg_copy,
     .dispatch = gx__gpu_dispatch,
     .barrier = gx__gpu_no_barrier, /* wgpu puts them where they are needed */
-    .stamp = gx__gpu_stamp,
-    .stamps = gx__gpu_stamps,
-    .submit = gx__gpu_submit,
-    .recycle = gx__gpu_recycle,
-    .wait = gx__gpu_wait,
-    .reached = gx__gpu_reached,
-};
+    GX_GPU_DEVICE_OPS(GX_GPU_MEMBER, wg)};

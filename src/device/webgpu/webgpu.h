@@ -174,6 +174,10 @@ void gx__wg_poll(struct wg_device *device);
 /* The pause before the next poll, for a thread that has waited since then. */
 void gx__wg_pause(const struct wg_device *device, uint64_t since_ns);
 
+/* The functions of its tables, in all files. */
+GX_GPU_OPS(GX_GPU_DECLARED, wg)
+GX_GPU_DEVICE_OPS(GX_GPU_DECLARED, wg)
+
 /* ---- guard.c ---- */
 
 /* Calls call(argument). False if wgpu panicked in it, as wgpuQueueSubmit, wgpuDevicePoll,
@@ -199,36 +203,12 @@ static inline const struct wg_mem *wg_mem_of(const struct gx_mem *mem)
     return mem->handle;
 }
 
-gx_status gx__wg_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
-                           struct gx_mem *mem);
-void gx__wg_mem_free(struct gx_device *device, struct gx_mem *mem);
-gx_status gx__wg_map(struct gx_device *device, struct gx_mem *mem, void **host);
 /* The first half of it, for callers that finish it later: waits for nothing. */
 gx_status gx__wg_map_ask(struct wg_device *device, struct gx_mem *mem);
-void gx__wg_unmap(struct gx_device *device, struct gx_mem *mem);
 
-/* ---- measure.c ---- */
-
-/* For struct gx_gpu_ops. */
-gx_status gx__wg_measure(struct gx_gpu *gpu);
-
-/* ---- kernel.c ---- */
+/* ---- kernel.c: a variant is an enum gx_wgsl_mul ---- */
 
 #define WG_EACH_MAX 4
-
-/* For struct gx_gpu_ops; a variant is an enum gx_wgsl_mul. */
-uint64_t gx__wg_kernels_hash(void);
-uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
-const char *gx__wg_variant_name(const struct gx_gpu *gpu, gx_field field,
-                                enum gx_shader_family family, uint32_t variant);
-struct gx_choice gx__wg_guess(enum gx_shader_family family);
-void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
-                  struct gx_choice choice, struct gx_pass_facts *facts);
-gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
-gx_status gx__wg_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
-                                    void **pipeline, struct gx_error *error);
-void gx__wg_drop(struct gx_gpu *gpu, void *pipeline);
-struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
 /* ---- commands.c, submit.c ---- */
 
@@ -270,30 +250,17 @@ static inline struct wg_device *wg_cmd_device(const struct wg_cmd *cmd)
     return wg_of(cmd->gpu.base.device);
 }
 
-void gx__wg_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
-/* For struct gx_gpu_ops. */
-void gx__wg_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__wg_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
-void gx__wg_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_launch *launch);
 /* Room for one more entry, not counted yet; NULL with the failure recorded. */
 struct wg_entry *gx__wg_next_entry(struct wg_cmd *cmd);
 /* Drops the cached groups that bind the buffer; NULL: all. */
 void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer);
 
-/* For struct gx_gpu_ops. */
-gx_status gx__wg_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_fence *waits,
-                        size_t count);
-gx_status gx__wg_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns);
-gx_status gx__wg_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 /* When the host learned of the end of a submit; now, if that was long ago. */
 uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t fence);
 
 /* ---- stamps.c ---- */
 
 bool gx__wg_has_stamps(const struct wg_device *device);
-/* For struct gx_gpu_ops. */
-void gx__wg_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint32_t index);
-gx_status gx__wg_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count);
 /* Ends a stamped command: copies the stamps to where the host reads them. */
 void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder);
 void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd);
