@@ -186,10 +186,7 @@ static int run_kind(const common_opts *common, const result_kind *kind)
 /* ---- the commands ---- */
 
 #define FILES                                                                                      \
-    {                                                                                              \
-        .arg = "FILE...", .kind = OPT_WORDS, .value = &words,                                      \
-        .help = "scan files (doc/csv.md); NAME=FILE sets a display name"                           \
-    }
+    OPTION_WORDS("FILE...", &words, "scan files (doc/csv.md); NAME=FILE sets a display name")
 
 static const option_row text_options[] = {
     FILES,

@@ -60,41 +60,34 @@ typedef struct option_row {
     char letter; /* 'n' for -n, or 0 */
 } option_row;
 
-/* Rows: name or letter, argument, address of the value, limits, help. */
+/* Rows: name or letter, argument, address of the value, limits, help. What follows the help is
+ * further members. */
 /* clang-format off */
-#define OPTION_FLAG(n, v, h) {.name = (n), .kind = OPT_FLAG, .value = (v), .set = 1, .help = (h)}
-#define OPTION_TEXT(n, a, v, h)                                                                    \
-    {.name = (n), .arg = (a), .kind = OPT_TEXT, .value = (v), .help = (h)}
-#define OPTION_CHOICE(n, a, words, v, h)                                                           \
-    {.name = (n), .arg = (a), .kind = OPT_CHOICE, .choices = words, .value = (v), .help = (h)}
+#define OPTION_ROW(k, n, a, v, ...)                                                                \
+    {.kind = OPT_##k, .name = (n), .arg = (a), .value = (v), .help = __VA_ARGS__}
+#define OPTION_FLAG(n, v, h) OPTION_ROW(FLAG, n, NULL, v, h, .set = 1)
+#define OPTION_TEXT(n, a, v, h) OPTION_ROW(TEXT, n, a, v, h)
+#define OPTION_CHOICE(n, a, words, v, h) OPTION_ROW(CHOICE, n, a, v, h, .choices = words)
 #define OPTION_NUMBER(n, a, v, least, most, h)                                                     \
-    {.name = (n), .arg = (a), .kind = OPT_NUMBER, .value = (v), .min = (least), .max = (most),     \
-     .help = (h)}
+    OPTION_ROW(NUMBER, n, a, v, h, .min = (least), .max = (most))
 #define OPTION_NUMBERS(n, a, v, least, most, h)                                                    \
-    {.name = (n), .arg = (a), .kind = OPT_NUMBERS, .value = (v), .min = (least), .max = (most),    \
-     .help = (h)}
+    OPTION_ROW(NUMBERS, n, a, v, h, .min = (least), .max = (most))
 #define OPTION_LETTER(l, a, k, v, least, most, h)                                                  \
     {.letter = (l), .arg = (a), .kind = (k), .value = (v), .min = (least), .max = (most),          \
      .help = (h)}
-#define OPTION_FILE(l, v, h)                                                                       \
-    {.letter = (l), .arg = "FILE", .kind = OPT_TEXT, .value = (v), .help = (h)}
-#define OPTION_WORDS(a, v, h) {.arg = (a), .kind = OPT_WORDS, .value = (v), .help = (h)}
+#define OPTION_FILE(l, v, h) OPTION_ROW(TEXT, NULL, "FILE", v, h, .letter = (l))
+#define OPTION_WORDS(a, v, h) OPTION_ROW(WORDS, NULL, a, v, h)
 /* Options with the same meaning in every command. */
-#define OPTION_FIELD(v, h)                                                                         \
-    {.name = "field", .arg = "FIELD", .kind = OPT_FIELD, .value = (v), .help = (h)}
-#define OPTION_CURVE(v, h)                                                                         \
-    {.name = "curve", .arg = "CURVE", .kind = OPT_CURVE, .value = (v), .help = (h)}
-#define OPTION_FIELDS(v, h)                                                                        \
-    {.name = "field", .arg = "F[,F...]", .kind = OPT_FIELDS, .value = (v), .help = (h)}
-#define OPTION_OPS(v, h)                                                                           \
-    {.name = "op", .arg = "O[,O...]", .kind = OPT_OPS, .value = (v), .help = (h)}
+#define OPTION_FIELD(v, h) OPTION_ROW(FIELD, "field", "FIELD", v, h)
+#define OPTION_CURVE(v, h) OPTION_ROW(CURVE, "curve", "CURVE", v, h)
+#define OPTION_FIELDS(v, h) OPTION_ROW(FIELDS, "field", "F[,F...]", v, h)
+#define OPTION_OPS(v, h) OPTION_ROW(OPS, "op", "O[,O...]", v, h)
 #define OPTION_SAMPLES(v, most, h) OPTION_NUMBER("samples", "K", v, 1, most, h)
 #define OPTION_SEED(v)                                                                             \
     OPTION_NUMBER("seed", "S", v, 0, UINT64_MAX, "seed for the random elements (1)")
 #define OPTIONS_FORMATS(v) /* an output_format */                                                  \
-    {.name = "csv", .kind = OPT_FLAG, .value = (v), .set = OUT_CSV,                                \
-     .help = "comma-separated values with a header line"},                                         \
-    {.name = "json", .kind = OPT_FLAG, .value = (v), .set = OUT_JSON, .help = "one JSON object"}
+    OPTION_ROW(FLAG, "csv", NULL, v, "comma-separated values with a header line", .set = OUT_CSV), \
+        OPTION_ROW(FLAG, "json", NULL, v, "one JSON object", .set = OUT_JSON)
 #define OPTION_TABLE(rows) {rows, sizeof(rows) / sizeof *(rows)}
 /* clang-format on */
 

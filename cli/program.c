@@ -29,12 +29,9 @@ void program_options(const command *cmd, option_list *list)
 
 static void add_common_options(option_list *list)
 {
-    static const option_row verbose[] = {{.name = "verbose",
-                                          .letter = 'v',
-                                          .kind = OPT_FLAG,
-                                          .value = &common.verbose,
-                                          .set = 1,
-                                          .help = "show informational messages of the library"}};
+    static const option_row verbose[] = {OPTION_ROW(FLAG, "verbose", NULL, &common.verbose,
+                                                    "show informational messages of the library",
+                                                    .set = 1, .letter = 'v')};
     options_add_settings(list);
     options_add(list, &(option_table)OPTION_TABLE(verbose));
 }
