@@ -46,6 +46,28 @@ void gx__sums_key(const struct gx_msm_sums *sums, uint32_t *param)
     param[GX_PARAM_MSM_DOUBLINGS] = sums->doublings;
 }
 
+struct gx_msm_sums gx__sums_of_key(const uint32_t *param)
+{
+    return (struct gx_msm_sums){.curve = param[GX_PARAM_CURVE],
+                                .bits = param[GX_PARAM_BITS],
+                                .window = param[GX_PARAM_WINDOW],
+                                .group = param[GX_PARAM_MSM_GROUP],
+                                .parts = param[GX_PARAM_MSM_PARTS],
+                                .rows = param[GX_PARAM_MSM_ROWS],
+                                .doublings = param[GX_PARAM_MSM_DOUBLINGS]};
+}
+
+size_t gx__sums_element(const struct gx_msm_sums *sums, uint64_t n, int which)
+{
+    size_t affine = gx__curve(sums->curve)->info.affine_bytes,
+           parts = sums->parts ? sums->parts : 1;
+    if (sums->doublings)
+        return which == GX_A ? affine : which == GX_OUT ? 2 * affine * parts * (size_t)n : 0;
+    return which == GX_A   ? GX_SCALAR_BYTES
+           : which == GX_B ? parts * affine
+                           : 2 * affine * gx__msm_windows(sums);
+}
+
 void gx__msm_key(const struct gx_msm_args *args, uint32_t *param)
 {
     param[GX_PARAM_CURVE] = args->points->curve->curve;

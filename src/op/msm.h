@@ -34,6 +34,10 @@ struct gx_multiples gx__msm_multiples(const struct gx_curve_row *curve, size_t c
 /* For gx__task_key. */
 void gx__msm_key(const struct gx_msm_args *args, uint32_t *param);
 void gx__sums_key(const struct gx_msm_sums *sums, uint32_t *param);
+struct gx_msm_sums gx__sums_of_key(const uint32_t *param);
+
+/* gx_task.element of GX_OP_MSM_SUMS over n points. */
+size_t gx__sums_element(const struct gx_msm_sums *sums, uint64_t n, int which);
 
 /* The window for n points on a GPU, with so many multiples of each. */
 uint32_t gx__msm_window(uint64_t n, uint32_t bits, uint32_t parts);

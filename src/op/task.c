@@ -12,18 +12,6 @@
 
 /* ---- what follows from a task ---- */
 
-static size_t sums_element(const struct gx_task *task, int which)
-{
-    const struct gx_msm_sums *sums = &task->sums;
-    size_t affine = gx__curve(sums->curve)->info.affine_bytes,
-           parts = sums->parts ? sums->parts : 1;
-    if (sums->doublings)
-        return which == GX_A ? affine : which == GX_OUT ? 2 * affine * parts * task->n : 0;
-    return which == GX_A   ? GX_SCALAR_BYTES
-           : which == GX_B ? parts * affine
-                           : 2 * affine * gx__msm_windows(sums);
-}
-
 static size_t msm_element(const struct gx_task *task, int which)
 {
     const struct gx_points *points = task->msm.points;
@@ -37,7 +25,7 @@ static void set_elements(struct gx_task *task)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
         task->element[i] = task->op == GX_MSM           ? msm_element(task, i)
-                           : task->op == GX_OP_MSM_SUMS ? sums_element(task, i)
+                           : task->op == GX_OP_MSM_SUMS ? gx__sums_element(&task->sums, task->n, i)
                                                         : gx__op_element(task->op, task->field, i);
 }
 

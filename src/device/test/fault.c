@@ -171,16 +171,11 @@ static void follow(struct fault_cmd *cmd, const struct gx_region *copy)
 static size_t result_bytes(const struct gx_dispatch *d)
 {
     const struct gx_kernel_key *key = &d->kernel.key;
-    const uint32_t *param = key->param;
     if (key->op != GX_OP_MSM_SUMS)
         return (gx__op_one_result(key->op) ? 1 : d->n) *
                gx__op_element(key->op, key->field, GX_OUT);
-    const struct gx_msm_sums sums = {.bits = param[GX_PARAM_BITS],
-                                     .window = param[GX_PARAM_WINDOW],
-                                     .rows = param[GX_PARAM_MSM_ROWS]};
-    uint64_t points =
-        param[GX_PARAM_MSM_DOUBLINGS] ? d->n * param[GX_PARAM_MSM_PARTS] : gx__msm_windows(&sums);
-    return points * 2 * gx__curve(param[GX_PARAM_CURVE])->info.affine_bytes; /* XYZZ */
+    const struct gx_msm_sums sums = gx__sums_of_key(key->param);
+    return gx__sums_element(&sums, d->n, GX_OUT);
 }
 
 static void fault_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "device/gpu/passes.h"
+#include "op/msm.h"
 
 #define PREFIX "sim:"
 
@@ -470,15 +471,21 @@ static uint64_t elements_of(const struct gx_kernel_key *key, int i, uint64_t n)
                              : gx__param64(key->param + GX_PARAM_COUNT);
 }
 
+static size_t bytes_of(const struct gx_kernel_key *key, int i, uint64_t n)
+{
+    if (key->op != GX_OP_MSM_SUMS)
+        return (size_t)elements_of(key, i, n) * gx__op_element(key->op, key->field, i);
+    const struct gx_msm_sums sums = gx__sums_of_key(key->param);
+    return (size_t)elements_of(key, i, n) * gx__sums_element(&sums, n, i);
+}
+
 /* Traffic of the dispatch as a whole: its passes never run concurrently. */
 static void add_ranges(struct sim_cmd *cmd, const struct gx_dispatch *d)
 {
     const struct gx_kernel_key *key = &d->kernel.key;
     for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++)
         if (d->bind[i].mem)
-            add_range(cmd, &d->bind[i],
-                      (size_t)elements_of(key, i, d->n) * gx__op_element(key->op, key->field, i),
-                      i == GX_BIND_OUT);
+            add_range(cmd, &d->bind[i], bytes_of(key, i, d->n), i == GX_BIND_OUT);
     if (d->bind[GX_BIND_SCRATCH].mem)
         add_range(cmd, &d->bind[GX_BIND_SCRATCH], sim_scratch(cmd->base.device, &d->kernel, d->n),
                   true);
