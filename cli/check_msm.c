@@ -73,19 +73,13 @@ static gx_status compare_sum(const checking *c, const gx_job *job)
     const gx_msm_params *params = job->params;
     unsigned char sum[SCALAR_BYTES], expected[POINT_BYTES_MAX];
     unsigned char *multiples = data_alloc(job->n * SCALAR_BYTES);
-    const gx_multiply_params multiply = {.struct_size = sizeof multiply,
-                                         .curve = c->curve,
-                                         .scalars = sum,
-                                         .form = params->result_form,
-                                         .count = 1,
-                                         .out = expected};
     gx_status s = multiples ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         job_multiples(job->field, multiples, job->n);
         s = add_up(c, job, multiples, sum);
     }
     if (s == GX_OK)
-        s = gx_points_multiply(c->ctx, &multiply);
+        s = job_multiply(c->ctx, c->curve, sum, 1, params->result_form, expected);
     if (s == GX_OK)
         compare(c->result, c->curve, job, expected);
     else
@@ -157,12 +151,6 @@ static gx_status check_small_jobs(const checking *c)
 {
     size_t count = c->data->n < SMALL_POINTS ? c->data->n : SMALL_POINTS;
     unsigned char scalars[SMALL_POINTS * SCALAR_BYTES], made[SMALL_POINTS * POINT_BYTES_MAX];
-    const gx_multiply_params multiply = {.struct_size = sizeof multiply,
-                                         .curve = c->curve,
-                                         .scalars = scalars,
-                                         .form = GX_POINT_XY_MONT,
-                                         .count = count,
-                                         .out = made};
     const gx_points_params desc = {.struct_size = sizeof desc,
                                    .curve = c->curve,
                                    .form = GX_POINT_XY_MONT,
@@ -170,7 +158,7 @@ static gx_status check_small_jobs(const checking *c)
                                    .count = count};
     gx_points *points = NULL;
     data_mixed(c->data->field, scalars, count, c->data->seed, 2);
-    gx_status s = gx_points_multiply(c->ctx, &multiply);
+    gx_status s = job_multiply(c->ctx, c->curve, scalars, count, GX_POINT_XY_MONT, made);
     if (s == GX_OK)
         s = gx_points_create(c->ctx, &desc, &points, NULL);
     if (s != GX_OK)

@@ -44,6 +44,26 @@ void job_multiples(gx_field field, void *scalars, size_t n)
     data_random(field, scalars, n, MULTIPLES_SEED);
 }
 
+gx_status job_multiply(gx_ctx *ctx, gx_curve curve, const void *scalars, size_t n,
+                       gx_point_form form, void *out)
+{
+    const gx_run_params opts = {.device = "cpu"};
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = curve,
+                                   .form = GX_POINT_XY_MONT,
+                                   .points = gx_curve_get_info(curve)->generator,
+                                   .count = 1};
+    gx_msm_params params = {.struct_size = sizeof params, .count = 1, .result_form = form};
+    gx_points *generator = NULL;
+    gx_status s = gx_points_create(ctx, &desc, &generator, NULL);
+    params.points = generator;
+    const gx_job job = gx_msm(&params, n, gx_host(scalars), gx_host(out));
+    if (s == GX_OK)
+        s = gx_run(ctx, &job, 1, &opts, NULL);
+    gx_points_destroy(&generator);
+    return s;
+}
+
 gx_status job_write_points(gx_ctx *ctx, gx_curve curve, void *xy, size_t first, size_t n)
 {
     const gx_curve_info *info = gx_curve_get_info(curve);
@@ -51,14 +71,9 @@ gx_status job_write_points(gx_ctx *ctx, gx_curve curve, void *xy, size_t first, 
     unsigned char *scalars = data_alloc(n * bytes);
     if (!scalars)
         return GX_ERR_OUT_OF_MEMORY;
-    const gx_multiply_params desc = {.struct_size = sizeof desc,
-                                     .curve = curve,
-                                     .scalars = scalars + first * bytes,
-                                     .form = GX_POINT_XY_MONT,
-                                     .count = n - first,
-                                     .out = (unsigned char *)xy + first * info->affine_bytes};
     job_multiples(info->scalar_field, scalars, n);
-    gx_status s = gx_points_multiply(ctx, &desc);
+    gx_status s = job_multiply(ctx, curve, scalars + first * bytes, n - first, GX_POINT_XY_MONT,
+                               (unsigned char *)xy + first * info->affine_bytes);
     data_free(scalars);
     return s;
 }

@@ -44,6 +44,10 @@ void job_set_params(gx_job *job, const job_arrays *d, job_params *params);
 /* The first curve, from `after` + 1 on, whose scalars are of this field; 0 if there is none. */
 gx_curve job_curve(gx_field field, gx_curve after);
 
+/* The generator of the curve times n plain scalars of 32 bytes, computed by the CPU. */
+gx_status job_multiply(gx_ctx *ctx, gx_curve curve, const void *scalars, size_t n,
+                       gx_point_form form, void *out);
+
 /* n points of a curve, the same in every run: multiples of the generator by job_multiples, n plain
  * scalars. Owned by the caller; NULL if memory ran out. */
 gx_points *job_points(gx_ctx *ctx, gx_curve curve, size_t n);

@@ -8,6 +8,7 @@
 
 #include "data.h"
 #include "files.h"
+#include "jobs.h"
 
 static struct {
     gx_curve curve;
@@ -67,14 +68,9 @@ static int make_points(void *ctx, unsigned char *out, size_t count, uint64_t see
     unsigned char *scalars = data_alloc(count * gx_field_get_info(field)->element_bytes);
     if (!scalars)
         return cli_no_memory();
-    const gx_multiply_params desc = {.struct_size = sizeof desc,
-                                     .curve = opts.curve,
-                                     .scalars = scalars,
-                                     .form = point_form(opts.curve, opts.form),
-                                     .count = count,
-                                     .out = out};
     data_random(field, scalars, count, seed);
-    gx_status s = gx_points_multiply(ctx, &desc);
+    gx_status s =
+        job_multiply(ctx, opts.curve, scalars, count, point_form(opts.curve, opts.form), out);
     data_free(scalars);
     return s == GX_OK ? EXIT_DONE : cli_call_failed(s);
 }

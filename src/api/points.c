@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Points of curves: gx_points, and multiples of one point.
+ * Points of curves: gx_points.
  */
 #include "op/points.h"
 
@@ -201,86 +201,4 @@ gx_status gx_points_read(const gx_points *points, size_t first, size_t count, gx
         return gx__fail(points->instance, GX_ERR_INVALID, "gx_points_read: out is NULL");
     gx__points_give(points, first, count, form, out);
     return GX_OK;
-}
-
-/* ---- multiples of one point ---- */
-
-static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
-{
-    uintptr_t from = (uintptr_t)a, other = (uintptr_t)b;
-    return from < other ? other - from < a_bytes : from - other < b_bytes;
-}
-
-static bool results_overlap(const gx_multiply_params *desc)
-{
-    return desc->count && overlap(desc->scalars, desc->count * GX_SCALAR_BYTES, desc->out,
-                                  desc->count * gx_point_bytes(desc->curve, desc->form));
-}
-
-static const char *check_multiply(const gx_multiply_params *desc)
-{
-    if (!gx_curve_get_info(desc->curve))
-        return "curve is not a curve";
-    if (!gx_point_bytes(desc->curve, desc->form))
-        return "form is 0, or none that the curve has";
-    if (desc->base && !gx_point_bytes(desc->curve, desc->base_form))
-        return "base_form is 0, or none that the curve has";
-    if (desc->scalar_form > GX_SCALAR_MONT)
-        return "scalar_form is neither plain nor Montgomery form";
-    if (desc->count && (!desc->scalars || !desc->out))
-        return "scalars and out must not be NULL";
-    if (desc->count > SIZE_MAX / 2 / gx_point_bytes(desc->curve, desc->form) ||
-        desc->count > SIZE_MAX / 2 / GX_SCALAR_BYTES)
-        return "count is more than memory can hold";
-    return NULL;
-}
-
-static gx_status take_base(const gx_multiply_params *desc, uint64_t *xy, struct gx_error *error)
-{
-    const struct gx_curve_row *curve = gx__curve(desc->curve);
-    const char *why = "";
-    memcpy(xy, curve->generator, curve->info.affine_bytes);
-    gx_status s = GX_OK;
-    if (desc->base)
-        s = gx__point_decode(curve, desc->base_form, desc->base, NULL, xy, &why);
-    if (s == GX_OK && desc->base)
-        s = gx__point_check(curve, GX_CHECK_CURVE, xy, &why);
-    gx__explain(error, "base: %s", why);
-    return s;
-}
-
-static gx_status check_scalars(const gx_multiply_params *desc, struct gx_error *error)
-{
-    size_t bad =
-        desc->scalar_form == GX_SCALAR_MONT
-            ? gx__first_bad(gx__curve(desc->curve)->scalar, desc->scalars, desc->count, false)
-            : GX_NONE_BAD;
-    gx__explain(error, "scalar %zu is not below the modulus", bad);
-    return bad == GX_NONE_BAD ? GX_OK : GX_ERR_NOT_CANONICAL;
-}
-
-gx_status gx_points_multiply(gx_ctx *ctx, const gx_multiply_params *caller)
-{
-    static const char call[] = "gx_points_multiply";
-    struct gx_error error = {""};
-    uint64_t base[2 * GX_COORD_LIMBS];
-    gx_multiply_params desc;
-    if (!ctx || !caller)
-        return fail(ctx, GX_ERR_INVALID, call, "ctx and params must not be NULL");
-    gx_status s = gx__take_in(&gx__multiply_params_layout, &desc, caller, &error);
-    if (s != GX_OK)
-        return fail(ctx, s, call, error.text);
-    const char *why = check_multiply(&desc);
-    if (why)
-        return fail(ctx, GX_ERR_INVALID, call, why);
-    if (results_overlap(&desc))
-        return fail(ctx, GX_ERR_OVERLAP, call,
-                    "out overlaps the scalars: give it memory of its own");
-    s = take_base(&desc, base, &error);
-    if (s == GX_OK)
-        s = check_scalars(&desc, &error);
-    if (s != GX_OK)
-        return fail(ctx, s, call, error.text);
-    s = desc.count ? gx__points_multiply(&ctx->instance, &desc, base) : GX_OK;
-    return s == GX_OK ? s : fail(ctx, s, call, "no memory");
 }

@@ -21,7 +21,6 @@ const struct gx_layout gx__ntt_params_layout = LAYOUT(gx_ntt_params, reserved);
 const struct gx_layout gx__poly_params_layout = LAYOUT(gx_poly_params, reserved);
 const struct gx_layout gx__points_params_layout = LAYOUT(gx_points_params, table_bytes);
 const struct gx_layout gx__msm_params_layout = LAYOUT(gx_msm_params, reserved);
-const struct gx_layout gx__multiply_params_layout = LAYOUT(gx_multiply_params, out);
 const struct gx_layout gx__calibrate_params_layout = LAYOUT(gx_calibrate_params, user);
 const struct gx_layout gx__report_layout = LAYOUT(gx_report, message);
 const struct gx_layout gx__candidate_layout = LAYOUT(gx_candidate, reserved);

@@ -21,9 +21,8 @@ struct gx_layout {
 
 extern const struct gx_layout gx__config_layout, gx__run_params_layout, gx__kernel_params_layout,
     gx__op_params_layout, gx__domain_params_layout, gx__ntt_params_layout, gx__poly_params_layout,
-    gx__points_params_layout, gx__msm_params_layout, gx__multiply_params_layout,
-    gx__calibrate_params_layout, gx__report_layout, gx__candidate_layout, gx__estimate_layout,
-    gx__device_info_layout, gx__device_statistics_layout;
+    gx__points_params_layout, gx__msm_params_layout, gx__calibrate_params_layout, gx__report_layout,
+    gx__candidate_layout, gx__estimate_layout, gx__device_info_layout, gx__device_statistics_layout;
 
 /* Size of the caller's struct; 0, with a message, if struct_size is impossible for this kind of
  * struct. */

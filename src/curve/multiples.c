@@ -38,16 +38,16 @@ static size_t lines(size_t bytes)
 }
 
 /* Additions. */
-static uint64_t cost_of(uint64_t count, uint32_t c)
+static uint64_t cost_of(uint64_t count, uint32_t bits, uint32_t c)
 {
-    return gx__digit_count(GX_SCALAR_BITS, c) * (count + ((uint64_t)1 << (c - 1)));
+    return gx__digit_count(bits, c) * (count + ((uint64_t)1 << (c - 1)));
 }
 
-static uint32_t best_window(uint64_t count)
+static uint32_t best_window(uint64_t count, uint32_t bits)
 {
     uint32_t best = 1;
     for (uint32_t c = 2; c <= WINDOW_MOST; c++)
-        if (cost_of(count, c) < cost_of(count, best))
+        if (cost_of(count, bits, c) < cost_of(count, bits, best))
             best = c;
     return best;
 }
@@ -55,8 +55,8 @@ static uint32_t best_window(uint64_t count)
 static struct plan make_plan(const struct gx_msm_host *host, const struct gx_multiples_call *call)
 {
     struct plan p = {.point = host->point_bytes(call->curve)};
-    gx__digits_init(&p.digits, GX_SCALAR_BITS,
-                    call->window ? call->window : best_window(call->count));
+    gx__digits_init(&p.digits, call->bits,
+                    call->window ? call->window : best_window(call->count, call->bits));
     p.entries = (size_t)1 << (p.digits.c - 1);
     p.scalars = TERMS / p.digits.count;
     p.results = lines(p.scalars * p.point);

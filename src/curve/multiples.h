@@ -13,6 +13,7 @@ struct gx_multiples_call {
     const uint64_t *base;    /* affine, any point of the curve */
     const uint64_t *scalars; /* plain, GX_SCALAR_LIMBS limbs each, any value */
     size_t count;
+    uint32_t bits;    /* 1 .. 256, of scalars; higher ones are ignored */
     uint32_t workers; /* at least 1 */
     uint32_t window;  /* bits of a digit, 1 .. GX_WINDOW_MAX; 0: the best. For tests */
     void *scratch;    /* gx__multiples_scratch bytes, aligned to 64 */

@@ -23,6 +23,11 @@ bool gx__is_scalar_field(gx_field field)
     return false;
 }
 
+uint32_t gx__points_threads(const struct gx_instance *instance)
+{
+    return instance->config.threads ? instance->config.threads : gx__cores();
+}
+
 static size_t parts_of(size_t count)
 {
     return count / PART_POINTS + (count % PART_POINTS != 0);
@@ -30,8 +35,8 @@ static size_t parts_of(size_t count)
 
 static void spread(struct gx_instance *instance, size_t count, gx_threads_fn fn, void *user)
 {
-    uint32_t threads = instance->config.threads ? instance->config.threads : gx__cores();
-    gx__threads_run(instance, GX_THREADS_COMPUTE, threads, parts_of(count), fn, user);
+    gx__threads_run(instance, GX_THREADS_COMPUTE, gx__points_threads(instance), parts_of(count), fn,
+                    user);
 }
 
 /* ---- taking ---- */
@@ -113,15 +118,16 @@ void gx__points_give(const struct gx_points *points, size_t first, size_t count,
     spread(points->instance, count, give_part, &g);
 }
 
-/* ---- multiplying ---- */
+/* ---- multiples of one point ---- */
 
 /* Scalars that are multiplied together. */
 #define BLOCK_SCALARS ((size_t)1 << 16)
 
 struct multiplying {
-    const gx_multiply_params *desc;
+    const struct gx_point_multiples *of;
     const struct gx_msm_host *host;
     struct gx_multiples_call call;
+    uint64_t *scalars; /* of a block, plain */
     size_t phase, done;
 };
 
@@ -137,58 +143,77 @@ static void encode_part(void *user, size_t part, uint32_t worker)
     const struct gx_curve_row *curve = m->call.curve;
     size_t i = part * PART_POINTS, left = m->call.count - i;
     size_t end = i + (left < PART_POINTS ? left : PART_POINTS);
-    size_t bytes = gx_point_bytes(curve->curve, m->desc->form);
+    size_t bytes = gx_point_bytes(curve->curve, m->of->form);
     (void)worker;
     for (; i < end; i++)
-        gx__point_encode(curve, m->desc->form, m->call.out + i * 2 * curve->limbs,
-                         (char *)m->desc->out + (m->done + i) * bytes);
+        gx__point_encode(curve, m->of->form, m->call.out + i * 2 * curve->limbs,
+                         (char *)m->of->out + (m->done + i) * bytes);
 }
 
-static void multiply_block(struct gx_instance *instance, struct multiplying *m, uint64_t *scalars)
+static void multiply_block(struct gx_instance *instance, struct multiplying *m)
 {
-    gx__scalars_plain(m->call.curve->scalar, m->desc->scalar_form,
-                      (const char *)m->desc->scalars + m->done * GX_SCALAR_BYTES, m->call.count,
-                      scalars);
+    gx__scalars_plain(m->call.curve->scalar, m->of->scalar_form,
+                      (const char *)m->of->scalars + m->done * GX_SCALAR_BYTES, m->call.count,
+                      m->scalars);
     size_t phases = gx__multiples_phases(m->host, &m->call);
     for (m->phase = 0; m->phase < phases; m->phase++)
         gx__threads_run(instance, GX_THREADS_COMPUTE, m->call.workers,
                         gx__multiples_chunks(m->host, &m->call, m->phase), run_chunk, m);
-    spread(instance, m->call.count, encode_part, m);
+    gx__threads_run(instance, GX_THREADS_COMPUTE, m->call.workers, parts_of(m->call.count),
+                    encode_part, m);
     m->done += m->call.count;
 }
 
+static struct multiplying first_block(const struct gx_point_multiples *of)
+{
+    return (struct multiplying){
+        .of = of,
+        .host = of->host,
+        .call = {.curve = of->curve,
+                 .base = of->base,
+                 .count = of->count < BLOCK_SCALARS ? of->count : BLOCK_SCALARS,
+                 .bits = of->bits,
+                 .workers = of->workers}};
+}
+
 /* Of any block: the last one may be shorter, and has a window of its own. */
-static size_t scratch_of(const struct multiplying *m)
+static size_t block_scratch(const struct multiplying *m)
 {
     struct gx_multiples_call last = m->call;
-    last.count = m->desc->count % m->call.count;
+    last.count = m->of->count % m->call.count;
     size_t each = gx__multiples_scratch(m->host, &m->call);
     size_t rest = gx__multiples_scratch(m->host, &last);
     return rest > each ? rest : each;
 }
 
-gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_params *desc,
-                              const uint64_t *base)
+/* The parts of the scratch, in whole cache lines: scalars, results, the rest. */
+static size_t scalars_bytes(const struct multiplying *m)
 {
-    const gx_allocator *allocator = &instance->config.allocator;
-    size_t most = desc->count < BLOCK_SCALARS ? desc->count : BLOCK_SCALARS;
-    struct multiplying m = {.desc = desc, .host = gx__msm_host(~0u)};
-    m.call = (struct gx_multiples_call){
-        .curve = gx__curve(desc->curve),
-        .base = base,
-        .count = most,
-        .workers = instance->config.threads ? instance->config.threads : gx__cores()};
-    uint64_t *scalars = gx__alloc(allocator, most * GX_SCALAR_BYTES);
-    m.call.scalars = scalars;
-    m.call.out = gx__alloc(allocator, most * m.call.curve->info.affine_bytes);
-    m.call.scratch = gx__alloc(allocator, scratch_of(&m));
-    gx_status s = scalars && m.call.out && m.call.scratch ? GX_OK : GX_ERR_OUT_OF_MEMORY;
-    while (s == GX_OK && m.done < desc->count) {
-        m.call.count = desc->count - m.done < most ? desc->count - m.done : most;
-        multiply_block(instance, &m, scalars);
+    return (m->call.count * GX_SCALAR_BYTES + 63) / 64 * 64;
+}
+
+static size_t results_bytes(const struct multiplying *m)
+{
+    return (m->call.count * m->call.curve->info.affine_bytes + 63) / 64 * 64;
+}
+
+size_t gx__point_multiples_scratch(const struct gx_point_multiples *of)
+{
+    const struct multiplying m = first_block(of);
+    return scalars_bytes(&m) + results_bytes(&m) + block_scratch(&m);
+}
+
+void gx__point_multiples(struct gx_instance *instance, const struct gx_point_multiples *of,
+                         void *scratch)
+{
+    struct multiplying m = first_block(of);
+    const size_t most = m.call.count;
+    m.scalars = scratch;
+    m.call.scalars = m.scalars;
+    m.call.out = (uint64_t *)(void *)((char *)scratch + scalars_bytes(&m));
+    m.call.scratch = (char *)scratch + scalars_bytes(&m) + results_bytes(&m);
+    while (m.done < of->count) {
+        m.call.count = of->count - m.done < most ? of->count - m.done : most;
+        multiply_block(instance, &m);
     }
-    gx__free(allocator, scalars);
-    gx__free(allocator, m.call.out);
-    gx__free(allocator, m.call.scratch);
-    return s;
 }

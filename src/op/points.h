@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/instance.h"
-#include "curve/curve.h"
+#include "curve/msm.h"
 
 struct gx_points {
     struct gx_instance *instance;
@@ -28,6 +28,9 @@ static inline const uint64_t *gx__points_at(const struct gx_points *points, size
 /* Whether there is a curve with these scalars. */
 bool gx__is_scalar_field(gx_field field);
 
+/* How many threads work on points at the same time. */
+uint32_t gx__points_threads(const struct gx_instance *instance);
+
 /* The caller's points, in host memory. */
 struct gx_points_source {
     gx_point_form form;
@@ -45,9 +48,23 @@ gx_status gx__points_take(struct gx_points *points, const struct gx_points_sourc
 void gx__points_give(const struct gx_points *points, size_t first, size_t count, gx_point_form form,
                      void *out);
 
-/* What gx_points_multiply does, for a valid description with at least one scalar.
- * GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_params *desc,
-                              const uint64_t *base);
+/* Multiples of one point by many scalars, at least one: sums of one point each. */
+struct gx_point_multiples {
+    const struct gx_msm_host *host; /* the tier */
+    const struct gx_curve_row *curve;
+    const uint64_t *base; /* GX_POINT_XY_MONT */
+    const void *scalars;  /* of any alignment; those in Montgomery form are below the modulus */
+    gx_scalar_form scalar_form;
+    gx_point_form form; /* of the results */
+    size_t count;
+    uint32_t bits;    /* of the scalars that count */
+    uint32_t workers; /* at least 1 */
+    void *out;        /* the results, one after the other */
+};
+
+/* Scratch, aligned to 64, does not depend on scalars, base, forms and out. */
+size_t gx__point_multiples_scratch(const struct gx_point_multiples *of);
+void gx__point_multiples(struct gx_instance *instance, const struct gx_point_multiples *of,
+                         void *scratch);
 
 #endif

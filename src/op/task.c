@@ -71,6 +71,7 @@ void gx__task_complete(struct gx_task *task)
     task->resized = facts->resized;
     task->empty = !task->n && task->shape != GX_SHAPE_REDUCTION &&
                   (task->shape != GX_SHAPE_MSM || task->msm.count); /* a sum of no points is one */
+    task->for_host = task->op == GX_MSM && task->msm.count == 1 && task->n > 1;
     task->unit = unit_of(task);
     task->scattered = task->op == GX_NTT;
     task->table = task->op == GX_NTT   ? GX_TABLE_OF_ROOTS

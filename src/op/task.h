@@ -103,6 +103,7 @@ struct gx_task {
     /* Set by gx__task_complete. Bits are by operand. */
     bool check;                  /* elements must be below the modulus, and it is not trusted */
     bool empty;                  /* there is nothing to do */
+    bool for_host;               /* a GPU has little to do at once: it is not chosen for it */
     bool scattered;              /* elements that follow each other in time lie far apart */
     uint8_t shape;               /* enum gx_op_shape */
     uint8_t table;               /* enum gx_task_table */

@@ -101,21 +101,25 @@ static gx_status make_points(struct gx_points *points, size_t some)
     points->xy = gx__alloc(allocator, points->count * each);
     for (size_t i = 0; i < limbs && scalars; i++)
         scalars[i] = gx__made_random(&state);
-    const gx_multiply_params desc = {.struct_size = sizeof desc,
-                                     .curve = curve->curve,
-                                     .form = GX_POINT_XY_MONT,
-                                     .scalar_form = GX_SCALAR_PLAIN,
-                                     .scalars = scalars,
-                                     .count = some,
-                                     .out = points->xy};
-    gx_status s = scalars && points->xy
-                      ? gx__points_multiply(points->instance, &desc, curve->generator)
-                      : GX_ERR_OUT_OF_MEMORY;
+    const struct gx_point_multiples multiples = {.host = gx__msm_host(~0u),
+                                                 .curve = curve,
+                                                 .base = curve->generator,
+                                                 .scalars = scalars,
+                                                 .form = GX_POINT_XY_MONT,
+                                                 .count = some,
+                                                 .bits = GX_SCALAR_BITS,
+                                                 .workers = gx__points_threads(points->instance),
+                                                 .out = points->xy};
+    void *scratch = gx__alloc(allocator, gx__point_multiples_scratch(&multiples));
+    bool made = scalars && points->xy && scratch;
+    if (made)
+        gx__point_multiples(points->instance, &multiples, scratch);
+    gx__free(allocator, scratch);
     gx__free(allocator, scalars);
-    for (size_t done = some; done < points->count && s == GX_OK; done += some)
+    for (size_t done = some; done < points->count && made; done += some)
         memcpy((char *)points->xy + done * each, points->xy,
                (points->count - done < some ? points->count - done : some) * each);
-    return s;
+    return made ? GX_OK : GX_ERR_OUT_OF_MEMORY;
 }
 
 static gx_status prepare(struct gx_fixture *f, uint32_t size_class, struct gx_task *job,

@@ -66,6 +66,15 @@ static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
     return policy == GX_POLICY_CPU ? slot->host : policy == GX_POLICY_GPU ? !slot->host : true;
 }
 
+/* Whether the round has a job for which no GPU is chosen, unless the caller wants one. */
+static bool is_for_host(const struct gx_task *jobs, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !jobs[i].for_host)
+        i++;
+    return i < count;
+}
+
 /* Adds the device if it may run the jobs and has kernels for them. *unsupported: it has not. */
 static void enter_one(struct gx_workspace *ws, struct gx_call *call, struct gx_device_slot *slot,
                       const struct gx_task *jobs, size_t count, bool *unsupported)
@@ -73,6 +82,8 @@ static void enter_one(struct gx_workspace *ws, struct gx_call *call, struct gx_d
     struct gx_engine *engine;
     *unsupported = false;
     bool insist = call->policy == GX_POLICY_GPU;
+    if (!slot->host && !insist && is_for_host(jobs, count))
+        return;
     if (!allowed(call->policy, slot) || !gx__health_usable(slot, insist) ||
         gx__health_enter(&ws->router->slots, slot, insist, &engine, &call->error) != GX_OK)
         return;

@@ -251,6 +251,84 @@ static void batches_and_bits(void **state)
     }
 }
 
+/* ---- multiples of one point: sums of one point each ---- */
+
+static void multiples(void **state)
+{
+    (void)state;
+    static const uint32_t bits[] = {1, 70, 255};
+    for (gx_curve c = 1; c <= CURVES; c++)
+        for (gx_point_form form = 1; form <= FORMS; form++)
+            for (gx_scalar_form of = 0; of < 2 && gx_point_bytes(c, form); of++) {
+                gx_msm_params p = params_of(c, form == 1 ? 0 : 8 + form, 1); /* 0: infinity */
+                p.result_form = form;
+                p.scalar_form = of;
+                for (size_t i = 0; i < 8; i++) /* below the modulus */
+                    scalars[i * SCALAR + 31] &= 0x1f;
+                check(c, &p, 8, gx_point_form_name(form));
+            }
+    for (size_t i = 0; i < GXT_COUNT(bits); i++) {
+        gx_msm_params p = params_of(GX_BN254_G1, 11, 1);
+        p.scalar_bits = bits[i];
+        check(GX_BN254_G1, &p, 7, "some bits");
+    }
+}
+
+/* More than one block of them; and whatever is known of devices, a GPU is not chosen unless the
+ * caller wants one. */
+static void many_multiples(void **state)
+{
+    (void)state;
+    enum { MANY = (1 << 16) + 9, EACH = 64 };
+    gx_config config = {.device = "cpu,sim:desktop", .cache_dir = "none"};
+    gx_ctx *own = gxt_open(&config);
+    gx_points *some = make_points(own, GX_BN254_G1);
+    gx_msm_params p = params_of(GX_BN254_G1, 12, 1);
+    unsigned char *many = gxt_alloc((size_t)MANY * SCALAR), *out = gxt_alloc((size_t)MANY * EACH);
+    gx_report report = gxt_report();
+    for (size_t i = 0; i < MANY; i++)
+        memcpy(many + i * SCALAR, scalars + i % 999 * SCALAR, SCALAR);
+    p.points = some;
+    gx_job job = gx_msm(&p, MANY, gx_host(many), gx_host(out));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gx_run(own, &job, 1, NULL, &report), GX_OK);
+        assert_string_equal(report.device, "cpu");
+    }
+    for (size_t i = 0; i < MANY; i += MANY / 7) {
+        expect_affine(GX_BN254_G1, &p, many + i * SCALAR, want);
+        assert_memory_equal(out + i * EACH, want, EACH);
+    }
+    const gx_run_params gpu = {.policy = GX_POLICY_GPU};
+    job = job_of(GX_BN254_G1, &p, 5);
+    expect(GX_BN254_G1, &p, 5);
+    memset(got, GUARD, sizeof got);
+    assert_int_equal(gx_run(own, &job, 1, &gpu, &report), GX_OK);
+    assert_string_equal(report.device, "sim:desktop");
+    expect_bytes("sim:desktop", "multiples");
+    gx_points_destroy(&some);
+    gx_close(&own);
+    free(many);
+    free(out);
+}
+
+/* Without memory for a table of multiples they are computed one by one. */
+static void multiples_in_little_memory(void **state)
+{
+    (void)state;
+    gx_msm_params p = params_of(GX_BLS12_381_G1, 13, 1);
+    expect(GX_BLS12_381_G1, &p, 8);
+    gx_config config = {.device = "cpu", .device_memory = 1 << 20, .cache_dir = "none"};
+    gx_ctx *own = gxt_open(&config);
+    gx_points *some = make_points(own, GX_BLS12_381_G1);
+    gx_job job = job_of(GX_BLS12_381_G1, &p, 8);
+    p.points = some;
+    memset(got, GUARD, sizeof got);
+    assert_int_equal(gxt_run(own, &job, NULL, NULL), GX_OK);
+    expect_bytes("cpu", "little memory");
+    gx_points_destroy(&some);
+    gx_close(&own);
+}
+
 static void nothing_to_add(void **state)
 {
     (void)state;
@@ -698,21 +776,15 @@ int main(int argc, char **argv)
 {
     gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves_and_counts),
-        cmocka_unit_test(batches_and_bits),
-        cmocka_unit_test(nothing_to_add),
-        cmocka_unit_test(in_buffers),
-        cmocka_unit_test(more_than_fits),
-        cmocka_unit_test(with_tables),
-        cmocka_unit_test(tickets),
-        cmocka_unit_test(chosen_and_shared),
-        cmocka_unit_test(wrong_results),
-        cmocka_unit_test(wrong_points),
-        cmocka_unit_test(many_scalars),
-        cmocka_unit_test(estimates),
-        cmocka_unit_test(invalid_jobs),
-        cmocka_unit_test(scalars_not_below_the_modulus),
-        cmocka_unit_test(forms_give_one_answer),
+        cmocka_unit_test(curves_and_counts), cmocka_unit_test(batches_and_bits),
+        cmocka_unit_test(nothing_to_add),    cmocka_unit_test(in_buffers),
+        cmocka_unit_test(more_than_fits),    cmocka_unit_test(with_tables),
+        cmocka_unit_test(tickets),           cmocka_unit_test(chosen_and_shared),
+        cmocka_unit_test(wrong_results),     cmocka_unit_test(wrong_points),
+        cmocka_unit_test(many_scalars),      cmocka_unit_test(estimates),
+        cmocka_unit_test(invalid_jobs),      cmocka_unit_test(scalars_not_below_the_modulus),
+        cmocka_unit_test(many_multiples),    cmocka_unit_test(multiples_in_little_memory),
+        cmocka_unit_test(multiples),         cmocka_unit_test(forms_give_one_answer),
     };
     return cmocka_run_group_tests_name("msm", tests, prepare, finish);
 }

@@ -197,13 +197,7 @@ static gx_status make_points(gx_ctx *ctx, const char *device, bool from_buffer, 
 static gx_status multiply(gx_ctx *ctx)
 {
     unsigned char out[POINTS * ORACLE_POINT_BYTES];
-    gx_multiply_params desc = {.struct_size = sizeof desc,
-                               .curve = curve,
-                               .scalars = known.t,
-                               .form = GX_POINT_XY_MONT,
-                               .count = POINTS,
-                               .out = out};
-    gx_status s = gx_points_multiply(ctx, &desc);
+    gx_status s = gxt_multiply(ctx, curve, NULL, known.t, POINTS, out);
     if (s == GX_OK)
         assert_memory_equal(out, known.points, POINTS * known.bytes);
     return s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Points of curves: every form in, every form out; strides, flags and buffers; which points are
- * refused, and which of several; allocations that fail; multiples of one point.
+ * refused, and which of several; allocations that fail.
  */
 #include <stdio.h>
 
@@ -264,12 +264,6 @@ static gx_status use_points(gx_ctx *in)
     gx_points *made = NULL;
     gx_buf *buf = NULL;
     gx_points_params desc = desc_of(GX_BN254_G1, GX_POINT_XY_MONT, NULL);
-    gx_multiply_params multiply = {.struct_size = sizeof multiply,
-                                   .curve = GX_BN254_G1,
-                                   .scalars = scalars,
-                                   .form = GX_POINT_XY_MONT,
-                                   .count = N,
-                                   .out = more};
     gx_status s = gx_buf_create(in, "cpu", N * 64, 0, &buf);
     if (s == GX_OK)
         s = gx_buf_write(buf, 0, affine[GX_BN254_G1], N * 64);
@@ -289,7 +283,7 @@ static gx_status use_points(gx_ctx *in)
         s = gxt_run(in, &job, "cpu", NULL);
     }
     if (s == GX_OK)
-        s = gx_points_multiply(in, &multiply);
+        s = gxt_multiply(in, GX_BN254_G1, NULL, scalars, N, more);
     gx_points_destroy(&made);
     gx_buf_destroy(&buf);
     return s;
@@ -316,92 +310,6 @@ static void allocations_fail(void **state)
     gxt_heap_end(&heap);
 }
 
-/* ---- multiples ---- */
-
-static void multiples(void **state)
-{
-    (void)state;
-    struct oracle_rng rng = {3};
-    for (gx_curve c = 1; c <= CURVES; c++)
-        for (int mont = 0; mont < 2; mont++) {
-            enum { SOME = 9 };
-            uint64_t scalars[SOME * 4];
-            size_t each = oracle_affine_bytes(c);
-            gx_multiply_params desc = {.struct_size = sizeof desc,
-                                       .curve = c,
-                                       .base_form = GX_POINT_XY_MONT,
-                                       .base = mont ? affine[c] + 33 * each : NULL,
-                                       .scalars = scalars,
-                                       .scalar_form = mont ? GX_SCALAR_MONT : GX_SCALAR_PLAIN,
-                                       .form = GX_POINT_XY_MONT,
-                                       .count = SOME,
-                                       .out = bytes};
-            mpz_t s;
-            mpz_init(s);
-            oracle_fill(oracle_scalar_field(c), &rng, scalars, SOME);
-            memset(bytes, GUARD, sizeof bytes);
-            assert_int_equal(gx_points_multiply(ctx, &desc), GX_OK);
-            if (mont)
-                oracle_run(GX_FROM_MONT, oracle_scalar_field(c), SOME, scalars, scalars, NULL, NULL,
-                           0);
-            for (size_t i = 0; i < SOME; i++) {
-                oracle_import(s, scalars + 4 * i, 4);
-                oracle_point_mul(c, more,
-                                 mont ? affine[c] + 33 * each : gx_curve_get_info(c)->generator, s);
-                assert_memory_equal(more, bytes + i * each, each);
-            }
-            assert_int_equal(bytes[SOME * each], GUARD);
-            mpz_clear(s);
-            if (!mont)
-                continue;
-            gxt_put_modulus(oracle_scalar_field(c), scalars + 8);
-            assert_int_equal(gx_points_multiply(ctx, &desc), GX_ERR_NOT_CANONICAL);
-            assert_non_null(strstr(gx_last_message(), "scalar 2"));
-            desc.base = scalars; /* anything but a point */
-            desc.scalar_form = GX_SCALAR_PLAIN;
-            assert_int_not_equal(gx_points_multiply(ctx, &desc), GX_OK);
-            desc.base = NULL;
-            desc.form = 0;
-            assert_int_equal(gx_points_multiply(ctx, &desc), GX_ERR_INVALID);
-        }
-}
-
-/* Results are written while later scalars are still to be read. */
-static void multiples_over_their_scalars(void **state)
-{
-    (void)state;
-    enum { SOME = 3, SCALARS = SOME * 32, RESULTS = SOME * 64, AT = 256 };
-    const struct {
-        size_t out;
-        gx_status want;
-    } cases[] = {{AT, GX_ERR_OVERLAP},
-                 {AT - RESULTS + 1, GX_ERR_OVERLAP},
-                 {AT - RESULTS, GX_OK},
-                 {AT + SCALARS - 1, GX_ERR_OVERLAP},
-                 {AT + SCALARS, GX_OK}};
-    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
-        const gx_multiply_params desc = {.struct_size = sizeof desc,
-                                         .curve = GX_BN254_G1,
-                                         .scalars = bytes + AT,
-                                         .form = GX_POINT_XY_MONT,
-                                         .count = SOME,
-                                         .out = bytes + cases[i].out};
-        memset(bytes, GUARD, 2 * AT);
-        memcpy(more, bytes, 2 * AT);
-        assert_int_equal(gx_points_multiply(ctx, &desc), cases[i].want);
-        if (cases[i].want == GX_OK)
-            continue;
-        assert_non_null(strstr(gx_last_message(), "overlaps the scalars"));
-        assert_memory_equal(bytes, more, 2 * AT);
-    }
-    const gx_multiply_params none = {.struct_size = sizeof none,
-                                     .curve = GX_BN254_G1,
-                                     .scalars = bytes,
-                                     .form = GX_POINT_XY_MONT,
-                                     .out = bytes};
-    assert_int_equal(gx_points_multiply(ctx, &none), GX_OK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,7 +317,6 @@ int main(void)
         cmocka_unit_test(from_buffers),     cmocka_unit_test(none),
         cmocka_unit_test(bad_points),       cmocka_unit_test(outside_the_subgroup),
         cmocka_unit_test(bad_descriptions), cmocka_unit_test(allocations_fail),
-        cmocka_unit_test(multiples),        cmocka_unit_test(multiples_over_their_scalars),
     };
     return cmocka_run_group_tests_name("points", tests, prepare, finish);
 }

@@ -457,6 +457,7 @@ static struct many many_points(const struct gx_curve_row *curve, const struct gx
                                      .base = curve->generator,
                                      .scalars = m.factors,
                                      .count = n,
+                                     .bits = GX_SCALAR_BITS,
                                      .workers = 1,
                                      .out = m.points};
     run_multiples(host, &call);
@@ -543,6 +544,7 @@ static void multiples_of(const struct gx_curve_row *curve, const struct gx_msm_h
     uint64_t out[SMALL * WORDS], want[WORDS];
     for (uint32_t window = 0; window <= 9; window++) {
         size_t n = window < 2 ? SMALL : window;
+        const uint32_t bits = window % 3 == 1 ? GX_SCALAR_BITS - 17 * window : GX_SCALAR_BITS;
         fill(curve, &in, 1);
         if (window == 5)
             set_infinity(curve, &in, 0);
@@ -554,6 +556,7 @@ static void multiples_of(const struct gx_curve_row *curve, const struct gx_msm_h
                                          .base = in.points,
                                          .scalars = in.scalars,
                                          .count = n,
+                                         .bits = bits,
                                          .workers = 1 + window % 2,
                                          .window = window,
                                          .out = out};
@@ -561,7 +564,7 @@ static void multiples_of(const struct gx_curve_row *curve, const struct gx_msm_h
         for (size_t i = 0; i < n; i++) {
             struct gx_xyzz p;
             gx__xyzz_set_affine(curve, &p, in.points);
-            gx__xyzz_mul(curve, &p, &p, in.scalars + i * GX_SCALAR_LIMBS, GX_SCALAR_BITS);
+            gx__xyzz_mul(curve, &p, &p, in.scalars + i * GX_SCALAR_LIMBS, bits);
             gx__xyzz_to_affine(curve, &p, want);
             assert_memory_equal(out + i * words_of(curve), want, words_of(curve) * sizeof *want);
         }

@@ -178,6 +178,10 @@ static void choose_msm(uint64_t *state, struct rnd_job *job)
     job->first = once_in(state, 3) ? rnd_below(state, job->points.count + 1) : 0;
     job->count = once_in(state, 3) ? rnd_below(state, job->points.count + 1) : job->points.count;
     job->n = job->count * (once_in(state, 3) ? 1 + rnd_below(state, 12) : 1);
+    if (once_in(state, 6)) { /* multiples of one point */
+        job->count = 1;
+        job->n = rnd_below(state, 60);
+    }
     job->scalar_form = rnd_below(state, 2);
     job->scalar_bits = once_in(state, 8) ? rnd_below(state, 257) : ONE_OF(state, bits);
     job->result_form = 1 + rnd_below(state, GX_POINT_JACOBIAN_MONT);

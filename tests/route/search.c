@@ -172,18 +172,12 @@ static void sums_of_points_are_learned(void **state)
     assert_true(xy && scalars);
     uint64_t seed = 1;
     gxt_fill(&seed, GX_BLS12_381_FR, scalars, POINTS);
-    const gx_multiply_params multiples = {.struct_size = sizeof multiples,
-                                          .curve = GX_BLS12_381_G1,
-                                          .scalars = scalars,
-                                          .form = GX_POINT_XY_MONT,
-                                          .count = POINTS,
-                                          .out = xy};
     const gx_points_params desc = {.struct_size = sizeof desc,
                                    .curve = GX_BLS12_381_G1,
                                    .form = GX_POINT_XY_MONT,
                                    .points = xy,
                                    .count = POINTS};
-    assert_int_equal(gx_points_multiply(ctx, &multiples), GX_OK);
+    assert_int_equal(gxt_multiply(ctx, GX_BLS12_381_G1, NULL, scalars, POINTS, xy), GX_OK);
     assert_int_equal(gx_points_create(ctx, &desc, &points, NULL), GX_OK);
     const gx_msm_params params = {.struct_size = sizeof params,
                                   .points = points,

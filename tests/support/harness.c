@@ -343,3 +343,23 @@ gx_status gxt_run(gx_ctx *ctx, const gx_job *job, const char *device, gx_report 
     gx_run_params opts = {.device = device};
     return gx_run(ctx, job, 1, &opts, report);
 }
+
+gx_status gxt_multiply(gx_ctx *ctx, gx_curve curve, const void *base, const void *scalars, size_t n,
+                       void *out)
+{
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = curve,
+                                   .form = GX_POINT_XY_MONT,
+                                   .points = base ? base : gx_curve_get_info(curve)->generator,
+                                   .count = 1};
+    gx_msm_params params = {
+        .struct_size = sizeof params, .count = 1, .result_form = GX_POINT_XY_MONT};
+    gx_points *points = NULL;
+    gx_status s = gx_points_create(ctx, &desc, &points, NULL);
+    params.points = points;
+    const gx_job job = gx_msm(&params, n, gx_host(scalars), gx_host(out));
+    if (s == GX_OK)
+        s = gxt_run(ctx, &job, "cpu", NULL);
+    gx_points_destroy(&points);
+    return s;
+}

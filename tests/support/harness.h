@@ -116,5 +116,9 @@ gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b,
                void *out);
 /* Runs one job on the named device (NULL: the context's). */
 gx_status gxt_run(gx_ctx *ctx, const gx_job *job, const char *device, gx_report *report);
+/* Multiples of one point, or of the generator (NULL), on "cpu", as GX_POINT_XY_MONT: a job of
+ * GX_MSM with sums of one point. The scalars are plain. */
+gx_status gxt_multiply(gx_ctx *ctx, gx_curve curve, const void *base, const void *scalars, size_t n,
+                       void *out);
 
 #endif

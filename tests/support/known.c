@@ -74,13 +74,7 @@ void known_set_random(struct known *k, size_t i, struct oracle_rng *rng)
 
 void known_make(struct known *k, gx_ctx *ctx)
 {
-    gx_multiply_params desc = {.struct_size = sizeof desc,
-                               .curve = k->curve,
-                               .scalars = k->t,
-                               .form = GX_POINT_XY_MONT,
-                               .count = k->count,
-                               .out = k->points};
-    if (gx_points_multiply(ctx, &desc) != GX_OK)
+    if (gxt_multiply(ctx, k->curve, NULL, k->t, k->count, k->points) != GX_OK)
         fail_msg("%s", gx_last_message());
     for (size_t i = 0; i < k->count; i = 5 * i + 3) {
         unsigned char want[ORACLE_POINT_BYTES];

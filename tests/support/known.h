@@ -25,7 +25,7 @@ void known_close(struct known *k);
 void known_set(struct known *k, size_t i, int64_t value);
 void known_set_random(struct known *k, size_t i, struct oracle_rng *rng);
 
-/* Makes the points once all t are set, with gx_points_multiply; some are compared with GMP. */
+/* Makes the points once all t are set, with gxt_multiply; some are compared with GMP. */
 void known_make(struct known *k, gx_ctx *ctx);
 /* A handle of all of them. */
 gx_points *known_points(const struct known *k, gx_ctx *ctx);

@@ -17,6 +17,9 @@
  * has memory of its own. */
 #define WORKER_POINTS 256u
 
+/* So many multiples of one point take less time together, with a table, than each by itself. */
+#define MULTIPLES_MIN 3u
+
 /* A table of multiples pays off for calls with at least one part in so many of the points. */
 #define TABLE_PART 4u
 
@@ -35,6 +38,7 @@ struct msm {
     size_t results, bytes; /* of each */
     uint32_t workers;      /* results at the same time */
     size_t scratch;        /* of each worker: plain scalars, then that of the tier */
+    bool multiples;        /* of one point: all results together */
     const struct gx_host_call *call;
 };
 
@@ -87,6 +91,19 @@ static size_t tier_scratch(const struct msm *m)
     return whole_lines(last > bytes ? last : bytes);
 }
 
+/* Of one point, without a result at its end yet. */
+static struct gx_point_multiples multiples_of(const struct msm *m)
+{
+    return (struct gx_point_multiples){.host = m->cpu->host,
+                                       .curve = m->one.curve,
+                                       .base = m->one.points,
+                                       .scalar_form = m->scalar_form,
+                                       .form = m->result_form,
+                                       .count = m->results,
+                                       .bits = m->one.bits,
+                                       .workers = m->cpu->threads};
+}
+
 static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *kernel, uint64_t n)
 {
     const uint32_t *param = kernel->key.param;
@@ -110,6 +127,8 @@ static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *k
     m.workers = across ? cpu->threads : 1;
     m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.piece, param[GX_PARAM_MSM_PIECE]);
     m.scratch = scalar_bytes(&m);
+    m.multiples =
+        cpu->host && m.one.count == 1 && m.results >= MULTIPLES_MIN && !param[GX_PARAM_MSM_PIECE];
     if (param[GX_PARAM_TABLE] && plan_table(cpu, points, &m.table))
         m.one.table = &m.table;
     if (cpu->host)
@@ -126,7 +145,8 @@ void gx__cpu_msm_open(struct gx_cpu_msm *msm, unsigned tiers, bool reference, ui
 size_t gx__cpu_msm_scratch(const struct gx_cpu_msm *msm, const struct gx_kernel *kernel, uint64_t n)
 {
     const struct msm m = msm_of(msm, kernel, n);
-    return m.workers * m.scratch;
+    const struct gx_point_multiples multiples = multiples_of(&m);
+    return m.multiples ? gx__point_multiples_scratch(&multiples) : m.workers * m.scratch;
 }
 
 /* ---- tables ---- */
@@ -213,6 +233,16 @@ static void run_one(const struct msm *m, struct gx_instance *instance, size_t i,
     gx__msm_write(curve, m->result_form, &sum, (char *)m->call->operand[GX_OUT] + i * m->bytes);
 }
 
+static void run_multiples(const struct msm *m, struct gx_instance *instance,
+                          struct gx_host_call *call)
+{
+    struct gx_point_multiples multiples = multiples_of(m);
+    multiples.scalars = call->operand[GX_A];
+    multiples.out = call->operand[GX_OUT];
+    call->threads = multiples.workers;
+    gx__point_multiples(instance, &multiples, call->scratch);
+}
+
 static void run_across(void *user, size_t i, uint32_t worker)
 {
     run_one(user, NULL, i, worker);
@@ -222,6 +252,10 @@ void gx__cpu_msm_run(const struct gx_cpu_msm *msm, struct gx_instance *instance,
                      struct gx_host_call *call)
 {
     struct msm m = msm_of(msm, &call->kernel, call->n);
+    if (m.multiples) {
+        run_multiples(&m, instance, call);
+        return;
+    }
     m.call = call;
     m.table.memory = (void *)(uintptr_t)call->table;
     if (call->kernel.key.param[GX_PARAM_TABLE] && call->table)

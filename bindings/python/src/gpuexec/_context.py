@@ -6,7 +6,7 @@ from __future__ import annotations
 import atexit
 import weakref
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from . import _claims
 from ._claims import Claims, Handle, _deferred, _inside, check_thread, free, in_callback, using
 from ._errors import Error, InvalidError, check, error, job_error
-from ._jobs import Call, Job, is_memory, memory, owner, with_form
+from ._jobs import Call, Job, is_memory, memory, owner
 from ._lib import ffi, lib, text
 from ._objects import Buffer, BufferView, Child, Domain, Points
 from ._reports import Device, Estimate, Report, new_reports
@@ -26,7 +26,6 @@ from ._values import (
     POINT_CHECKS,
     POINT_FORMS,
     POLICIES,
-    SCALAR_FORMS,
     Array,
     CurveLike,
     Field,
@@ -511,8 +510,8 @@ class Context(Handle):
 
         scalars are integers from 0 to 2^256 - 1, or elements of the scalar field as arrays, bytes
         or buffers; these are in Montgomery form unless scalar_form is "plain". Shape (batch, count,
-        4) gives one point for each row. scalar_bits: bits from this one on are ignored, which is
-        faster.
+        4), or a count, gives one point for each row or for each count scalars. scalar_bits: bits
+        from this one on are ignored, which is faster.
         """
         job = Job.msm(
             points,
@@ -625,44 +624,23 @@ class Context(Handle):
         scalar_form: ScalarForm | None = None,
         form: PointForm = "xy-mont",
     ) -> Array:
-        """Multiples of one point, on the CPU: scalars[i] * base, as an array of points.
+        """Multiples of one point: scalars[i] * base, as an array of points. As msm with count=1 on
+        the CPU, which computes them together.
 
         base is a pair of integers, or a point in form xy-mont; without it, the generator. scalars
         as for msm.
         """
         curve = curve_of(curve)
-        field = curve.scalar_field
-        scalars, scalar_form = with_form(scalars, scalar_form)
-        keep: list[Any] = []
-        desc = _new("gx_multiply_params *")
-        desc.struct_size = ffi.sizeof(desc[0])
-        desc.curve = curve.id
-        desc.scalars, start, length = memory(scalars, False, keep)
-        if length % field.element_bytes:
-            raise InvalidError(f"{length} bytes are not elements of {field.name}")
-        desc.scalar_form = value(SCALAR_FORMS, scalar_form, "scalar_form")
-        desc.form = value(POINT_FORMS, form, "form")
-        desc.count = length // field.element_bytes
-        wanted = [(start, start + length, False)]
-        if base is not None:
-            if not is_memory(base):
-                base = curve.encode([base])
-            desc.base_form = POINT_FORMS["xy-mont"]
-            desc.base, start, length = memory(base, False, keep)
-            if length != curve.point_bytes():
-                raise InvalidError(f"{length} bytes are not one point of {curve.name}")
-            wanted.append((start, start + length, False))
-        shape, dtype = curve.shape(form)
-        out = np.empty((desc.count, *shape), dtype)
-        desc.out, _, _ = memory(out, True, keep)
-        claims = Claims()
-        check_thread()
-        try:
-            claims._claim(wanted, (self,), keep)
-            check(lib.gx_points_multiply(self._ptr, desc))
-        finally:
-            claims._release()
-        return out
+        if base is None:
+            base = curve.generator
+        base = base if is_memory(base) else curve.encode([base])
+        with self.points(curve, base) as one:
+            if len(one) != 1:
+                raise InvalidError(f"base has {len(one)} points, not one")
+            job = Job.msm(one, scalars, count=1, scalar_form=scalar_form, form=form)
+            self.run(job, device="cpu")
+        shape, _ = curve.shape(form)
+        return cast(Array, job.out).reshape(-1, *shape)
 
     # ---- what the context knows
 

@@ -255,6 +255,7 @@ class Job:
             count = shape[-1] if len(shape) > 1 else elements
         if count and elements % count:
             raise InvalidError(f"{elements} scalars are not vectors of {count}")
+        results = shape[:-1] if not count or shape[-1] == count else (elements // count,)
         params = _new("gx_msm_params *")
         params.struct_size = ffi.sizeof(params[0])
         params.points = points._ptr
@@ -268,7 +269,7 @@ class Job:
         self._pins += (points,)
         if out is None:
             point, dtype = points.curve.shape(form)
-            out = _empty(shape[:-1] + point, dtype)
+            out = _empty(results + point, dtype)
         self._point(job.out, out)
         self.out = out
         self._check(1)

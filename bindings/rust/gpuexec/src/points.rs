@@ -160,29 +160,21 @@ impl Points {
     }
 }
 
-/// Each scalar times the base, or times the generator: on the CPU, with all threads.
+/// Each scalar times the base, or times the generator: [`Jobs::msm`] with one point, on the CPU,
+/// which computes them together.
 pub fn multiples<S: Scalar, P: Affine>(
     ctx: &Context,
     base: Option<&P>,
     scalars: &[S],
 ) -> Result<Vec<P>> {
-    if S::FIELD.is_some_and(|field| field as u32 != P::CURVE.scalar_field()) {
-        return Err(Error::invalid(format!("scalars are not of {}", P::CURVE.name())));
-    }
     let mut out = vec![P::default(); scalars.len()];
-    let desc = sys::gx_multiply_params {
-        struct_size: size_of::<sys::gx_multiply_params>(),
-        curve: P::CURVE as u32,
-        base_form: sys::GX_POINT_XY_MONT,
-        base: base.map_or(ptr::null(), |p| ptr::from_ref(p).cast()),
-        scalars: scalars.as_ptr().cast(),
-        scalar_form: if S::FIELD.is_some() { sys::GX_SCALAR_MONT } else { sys::GX_SCALAR_PLAIN },
-        form: sys::GX_POINT_XY_MONT,
-        count: scalars.len(),
-        out: out.as_mut_ptr().cast(),
+    // SAFETY: one point, of the caller or of the library's own table.
+    let point = unsafe {
+        let generator = (*sys::gx_curve_get_info(P::CURVE as u32)).generator;
+        let from = base.map_or(generator.cast(), |p| ptr::from_ref(p).cast());
+        Points::create(ctx, P::CURVE, PointForm::XyMont, from, 1, PointsOptions::default())?
     };
-    // SAFETY: so many scalars, and room for so many points.
-    check(unsafe { sys::gx_points_multiply(ctx.inner.raw()?, &desc) })?;
+    ctx.run(Jobs::new().device("cpu").msm(&point, &Msm::default(), scalars, &mut out))?;
     Ok(out)
 }
 

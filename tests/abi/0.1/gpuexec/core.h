@@ -146,6 +146,7 @@ GX_API int gx_op_exists(gx_op op, gx_field field);
 
 /* ---- context ------------------------------------------------------------ */
 
+/* The library, opened: devices, memory, threads and measurements. One per process is enough. */
 typedef struct gx_ctx gx_ctx;
 
 /* How host operands reach a device that cannot access them in place. */
@@ -177,6 +178,7 @@ enum {
     GX_POLICY_THROUGHPUT = 4 /* keep all devices busy: split if there is any gain */
 };
 
+/* What a message is about. */
 typedef uint32_t gx_log_level;
 enum { GX_LOG_ERROR = 1, GX_LOG_WARNING = 2, GX_LOG_INFO = 3 };
 
@@ -266,10 +268,12 @@ GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *
                                size_t err_size);
 
 /* Opens a context; config may be NULL. On success the caller owns *ctx and releases it with
- * gx_close; on failure *ctx is NULL. Opens no device yet. Any thread; does not block. A context
- * does not survive fork(); the child may open its own. If the parent had a context open that had
- * listed or used WebGPU devices, the child has no "webgpu:gl" devices; if it ever had one that had
- * listed or used CUDA devices, the child has none of these. */
+ * gx_close; on failure *ctx is NULL. Looks for the devices that config->device names, and fails
+ * with GX_ERR_NO_DEVICE if one is not there: gx_last_message() lists those that are. Without a name
+ * it looks for none; no device is opened yet. Any thread; may block in the drivers of named
+ * devices. A context does not survive fork(); the child may open its own. If the parent had a
+ * context open that had listed or used WebGPU devices, the child has no "webgpu:gl" devices; if it
+ * ever had one that had listed or used CUDA devices, the child has none of these. */
 GX_API gx_status gx_open(const gx_config *config, gx_ctx **ctx);
 
 /* Closes the context and clears the caller's pointer; NULL and a pointer to NULL are allowed. No
@@ -279,6 +283,7 @@ GX_API void gx_close(gx_ctx **ctx);
 
 /* ---- devices ------------------------------------------------------------ */
 
+/* What a device is reached through. */
 typedef uint32_t gx_device_kind;
 enum {
     GX_DEVICE_CPU = 1,
@@ -308,6 +313,7 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
 
 /* Device names:
  *   "cpu"
+ *   "gpu"                  the first GPU that is eligible for jobs that name no device
  *   "ref"                  the slow reference that all other devices are checked against
  *   "vulkan:0"             also by part of the driver's name ("vulkan:H200"), by UUID prefix
  *                          ("vulkan:uuid=6d65"), or "vulkan" for the first one
@@ -327,6 +333,7 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
 
 /* ---- device buffers ------------------------------------------------------- */
 
+/* Memory of one device, for operands that stay there between jobs. */
 typedef struct gx_buf gx_buf;
 
 /* Host-mappable memory; slower to access on most devices. */
@@ -422,7 +429,9 @@ enum {
     GX_REASON_ASKED = 1,    /* the caller or the configuration named the device */
     GX_REASON_ONLY = 2,     /* no other device was present, allowed and working */
     GX_REASON_RESIDENT = 3, /* the job's buffers are there, and moving them would not pay off */
-    GX_REASON_SMALL = 4,    /* so small that the CPU is certain to beat any GPU */
+    GX_REASON_SMALL = 4,    /* so small that the CPU is certain to beat any GPU, or that it is done
+                               before devices would be found: a context looks for them when its
+                               calls take more than 100 ms */
     GX_REASON_FASTEST = 5,  /* fastest according to the model of this machine (gx_model_json) */
     GX_REASON_SPLIT = 6,    /* likewise, split over several devices */
     GX_REASON_DEFAULT = 7,  /* nothing measured yet: decided by size (GX_DEFAULT_GPU_ELEMS) */

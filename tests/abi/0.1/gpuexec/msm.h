@@ -121,8 +121,9 @@ GX_API const char *gx_scalar_form_name(gx_scalar_form form);
 
 /* gx_job.params of GX_MSM. job.field is the scalar field of the curve, a has job.n = batch * count
  * scalars, and result i of `batch` is that of scalars i * count .. (i + 1) * count with the same
- * points. If count is 0 there is one result, infinity. out must not overlap a. The bytes of a
- * result depend on nothing but the point: coordinates are canonical, Z is 1. Input. */
+ * points. If count is 0 there is one result, infinity; if it is 1 the results are multiples of one
+ * point, which "cpu" computes together. out must not overlap a. The bytes of a result depend on
+ * nothing but the point: coordinates are canonical, Z is 1. Input. */
 typedef struct gx_msm_params {
     size_t struct_size;      /* sizeof(gx_msm_params) */
     const gx_points *points; /* of the job's context */
@@ -137,24 +138,6 @@ typedef struct gx_msm_params {
 /* Makes the job of `batch` sums: its field, that of the curve's scalars, and n. Otherwise as
  * gx_ntt: params is borrowed until the job has run, or was submitted. Any thread. */
 GX_API gx_job gx_msm(const gx_msm_params *params, size_t batch, gx_operand scalars, gx_operand out);
-
-/* Input. */
-typedef struct gx_multiply_params {
-    size_t struct_size; /* sizeof(gx_multiply_params) */
-    gx_curve curve;
-    gx_point_form base_form; /* of base; not used without one */
-    const void *base;        /* one point of the curve; NULL: the generator */
-    const void *scalars;     /* `count` scalars of 32 bytes */
-    gx_scalar_form scalar_form;
-    gx_point_form form; /* of the results */
-    size_t count;
-    void *out; /* `count` points, one after the other; must not overlap the scalars */
-} gx_multiply_params;
-
-/* Multiplies one point by many scalars, on the CPU, with all threads: out[i] = scalars[i] * base.
- * GX_ERR_NOT_CANONICAL and GX_ERR_INVALID as above, for the base and for scalars. Any thread;
- * blocks. */
-GX_API gx_status gx_points_multiply(gx_ctx *ctx, const gx_multiply_params *params);
 
 #ifdef __cplusplus
 }

@@ -86,6 +86,7 @@ GX_API const gx_counter_info *gx_counter_get_info(uint32_t index);
  * are not read as one atomic snapshot. Any thread; does not block. */
 GX_API gx_status gx_counter(gx_ctx *ctx, const char *name, uint64_t *value);
 
+/* Whether a device may be chosen. */
 typedef uint32_t gx_health;
 enum {
     GX_HEALTH_UNUSED = 0, /* not opened yet */
