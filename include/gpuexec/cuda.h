@@ -18,18 +18,19 @@ extern "C" {
  * allocation of the device's primary context, which is that of the CUDA runtime (cudaMalloc,
  * cuMemAlloc). The memory stays the caller's: it must outlive the buffer, which does not free it,
  * and counts neither for gx_config.device_memory nor in gx_counter. The library works on streams of
- * its own: gx_buf_cuda_wait puts them behind a stream of the caller. Calls that wait for a job or
- * copy return when its work on the memory is done. device as for gx_buf_create, but NULL only if
- * gx_config.device is one device. Returns GX_ERR_UNSUPPORTED if it is no CUDA device, and
- * GX_ERR_INVALID for other addresses; the message says why. Any thread; may block while the device
- * is opened. */
+ * its own: gx_buf_cuda_wait and gx_buf_cuda_wait_event put them behind work of the caller. Calls
+ * that wait for a job or copy return when its work on the memory is done. device as for
+ * gx_buf_create, but NULL only if gx_config.device is one device. Returns GX_ERR_UNSUPPORTED if it
+ * is no CUDA device, and GX_ERR_INVALID for other addresses; the message says why. Any thread; may
+ * block while the device is opened. */
 GX_API gx_status gx_buf_from_cuda(gx_ctx *ctx, const char *device, uint64_t address, size_t bytes,
                                   gx_buf **buf);
 
 /* Device pointer of a buffer on a CUDA device, in its primary context, for the caller's own kernels
  * and copies; 0 on other devices and for NULL. Valid until the buffer is destroyed or the device is
- * lost. No job or copy may use the buffer at the same time, but gx_buf_cuda_wait orders them on the
- * device. Any thread; does not block. */
+ * lost. No job or copy may use the buffer at the same time: the next two put them behind the
+ * caller's work, and the caller's work goes behind them once gx_run, gx_wait or gx_done_fn has said
+ * that they are done. Any thread; does not block. */
 GX_API uint64_t gx_buf_cuda_address(const gx_buf *buf);
 
 /* Orders the library's work behind the caller's: jobs and copies that are run or submitted after
@@ -43,6 +44,11 @@ GX_API uint64_t gx_buf_cuda_address(const gx_buf *buf);
  * GX_ERR_UNSUPPORTED if the buffer is on no CUDA device, and GX_ERR_INVALID for a mappable buffer
  * and for other streams. Any thread; does not block. */
 GX_API gx_status gx_buf_cuda_wait(gx_buf *buf, void *stream);
+
+/* The same for what comes before an event, a CUevent or cudaEvent_t that is not NULL, in the stream
+ * where it was recorded last, which may be of another device. One that was never recorded is not
+ * waited for. It may be recorded anew or destroyed after this call. */
+GX_API gx_status gx_buf_cuda_wait_event(gx_buf *buf, void *event);
 
 #ifdef __cplusplus
 }

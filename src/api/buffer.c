@@ -24,15 +24,28 @@ uint64_t gx_buf_cuda_address(const gx_buf *buf)
     return buf->engine->device.ops->mem_address(&buf->engine->device, &buf->mem);
 }
 
-gx_status gx_buf_cuda_wait(gx_buf *buf, void *stream)
+static gx_status await(const char *call, gx_buf *buf, void *stream, void *event)
 {
     struct gx_error error = {""};
+    gx_status s = gx__buf_await(buf, stream, event, &error);
+    return s == GX_OK ? s
+                      : gx__fail(buf->engine->instance, s, "%s on '%s': %s", call,
+                                 buf->engine->device.info.name, error.text);
+}
+
+gx_status gx_buf_cuda_wait(gx_buf *buf, void *stream)
+{
     if (!buf)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_cuda_wait: buf is NULL");
-    gx_status s = gx__buf_await(buf, stream, &error);
-    return s == GX_OK ? s
-                      : gx__fail(buf->engine->instance, s, "gx_buf_cuda_wait on '%s': %s",
-                                 buf->engine->device.info.name, error.text);
+    return await("gx_buf_cuda_wait", buf, stream, NULL);
+}
+
+gx_status gx_buf_cuda_wait_event(gx_buf *buf, void *event)
+{
+    if (!buf || !event)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_cuda_wait_event: %s is NULL",
+                        buf ? "event" : "buf");
+    return await("gx_buf_cuda_wait_event", buf, NULL, event);
 }
 
 void gx_buf_destroy(gx_buf **buf)

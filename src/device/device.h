@@ -253,9 +253,9 @@ struct gx_device_ops {
     gx_status (*mem_wrap)(struct gx_device *device, uint64_t address, size_t bytes,
                           struct gx_mem *mem, struct gx_error *error);
     uint64_t (*mem_address)(struct gx_device *device, const struct gx_mem *mem);
-    /* Comes with both: what is submitted from now on waits for what the caller's stream has now.
-     * The host does not wait. */
-    gx_status (*await_stream)(struct gx_device *device, void *stream, struct gx_error *error);
+    /* Comes with both: what is submitted from now on waits for the caller's event or, if that is
+     * NULL, for what the caller's stream has now. The host does not wait. */
+    gx_status (*await)(struct gx_device *device, void *stream, void *event, struct gx_error *error);
     void (*mem_free)(struct gx_device *device, struct gx_mem *mem);
 
     /* Between map and unmap the host may access the memory and the device may not; in DEVICE memory

@@ -79,17 +79,17 @@ void gx__buf_unmap(gx_buf *buf)
     buf->mapped = false;
 }
 
-gx_status gx__buf_await(gx_buf *buf, void *stream, struct gx_error *error)
+gx_status gx__buf_await(gx_buf *buf, void *stream, void *event, struct gx_error *error)
 {
     struct gx_float_env caller;
     struct gx_device *device = &buf->engine->device;
-    if (!device->ops->await_stream)
+    if (!device->ops->await)
         return gx__refuse(error, GX_ERR_UNSUPPORTED, "not a CUDA device");
     if (buf->mappable)
         return gx__refuse(error, GX_ERR_INVALID,
-                          "the host copies a mappable buffer: synchronise the stream instead");
+                          "the host copies a mappable buffer: synchronise before the call instead");
     gx__float_env_default(&caller);
-    gx_status s = device->ops->await_stream(device, stream, error);
+    gx_status s = device->ops->await(device, stream, event, error);
     gx__float_env_restore(&caller);
     if (s != GX_OK && s != GX_ERR_INVALID)
         gx__explain(error, "%s", gx_status_message(s));

@@ -32,9 +32,9 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
 /* On memory of the caller, at an address of the device. On failure message says why. */
 gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **buf,
                        struct gx_error *error);
-/* What is submitted to the device from now on waits for the caller's stream. On failure message
- * says why. */
-gx_status gx__buf_await(gx_buf *buf, void *stream, struct gx_error *error);
+/* What is submitted to the device from now on waits for the caller's event, or if that is NULL for
+ * the caller's stream. On failure message says why. */
+gx_status gx__buf_await(gx_buf *buf, void *stream, void *event, struct gx_error *error);
 
 /* Clears *buf, which may be NULL. */
 void gx__buf_destroy(gx_buf **buf);

@@ -94,11 +94,45 @@ static void expect_refused(gx_ctx *ctx, const char *name, uint64_t address, size
         fail_msg("'%s' does not say '%s'", gx_last_message(), text);
 }
 
+enum { QUEUES = 3 };
+
+/* The same for an event of the caller's, which stays the caller's. */
+static void wait_for_event(gx_buf *buf)
+{
+    CUstream stream;
+    CUevent event;
+    assert_int_equal(fn.StreamCreate(&stream, 0), CUDA_SUCCESS);
+    assert_int_equal(fn.EventCreate(&event, 0), CUDA_SUCCESS);
+    assert_int_equal(fn.EventRecord(event, stream), CUDA_SUCCESS);
+    int events = fake->live[FAKE_EVENT];
+    fake->watched = stream;
+    fake->watching = 0;
+    fake->hold = true;
+    assert_int_equal(gx_buf_cuda_wait_event(buf, event), GX_OK);
+    fake->hold = false;
+    assert_int_equal(fake->watching, QUEUES);
+    fake->watched = NULL;
+    fake->fail_at = fake->calls + 1;
+    fake->fail_with = CUDA_ERROR_INVALID_HANDLE;
+    assert_int_equal(gx_buf_cuda_wait_event(buf, event), GX_ERR_INVALID);
+    assert_non_null(strstr(gx_last_message(), "this is no event"));
+    for (unsigned call = 1; call <= QUEUES; call++) {
+        fake->fail_at = fake->calls + call;
+        fake->fail_with = CUDA_ERROR_OUT_OF_MEMORY;
+        assert_int_not_equal(gx_buf_cuda_wait_event(buf, event), GX_OK);
+        assert_non_null(strstr(gx_last_message(), "gx_buf_cuda_wait_event on 'cuda:0'"));
+    }
+    assert_int_equal(gx_buf_cuda_wait_event(buf, NULL), GX_ERR_INVALID);
+    assert_int_equal(gx_buf_cuda_wait_event(NULL, event), GX_ERR_INVALID);
+    assert_int_equal(fake->live[FAKE_EVENT], events);
+    fn.EventDestroy(event);
+    fn.StreamDestroy(stream);
+}
+
 /* All queues of the library wait for the caller's stream, and the host for nothing: the stream
  * stands still. */
 static void wait_for_stream(gx_ctx *ctx, CUdeviceptr memory)
 {
-    enum { QUEUES = 3 };
     gx_buf *buf, *plain;
     CUstream stream;
     assert_int_equal(gx_buf_from_cuda(ctx, "cuda:0", memory, 64, &buf), GX_OK);
@@ -131,10 +165,12 @@ static void wait_for_stream(gx_ctx *ctx, CUdeviceptr memory)
         assert_int_equal(fake->live[FAKE_EVENT], events);
     }
     fn.StreamDestroy(stream);
+    wait_for_event(buf);
     gx_buf_destroy(&buf);
 
     assert_int_equal(gx_buf_cuda_wait(NULL, NULL), GX_ERR_INVALID);
     assert_int_equal(gx_buf_create(ctx, "cpu", 64, 0, &plain), GX_OK);
+    assert_int_equal(gx_buf_cuda_wait_event(plain, stream), GX_ERR_UNSUPPORTED);
     assert_int_equal(gx_buf_cuda_wait(plain, NULL), GX_ERR_UNSUPPORTED);
     assert_non_null(strstr(gx_last_message(), "on 'cpu': not a CUDA device"));
     gx_buf_destroy(&plain);

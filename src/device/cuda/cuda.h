@@ -147,7 +147,7 @@ gx_status gx__cu_mem_import(struct gx_device *device, void *host, size_t bytes, 
 gx_status gx__cu_mem_wrap(struct gx_device *device, uint64_t address, size_t bytes,
                           struct gx_mem *mem, struct gx_error *error);
 uint64_t gx__cu_mem_address(struct gx_device *device, const struct gx_mem *mem);
-gx_status gx__cu_await_stream(struct gx_device *device, void *stream, struct gx_error *error);
+gx_status gx__cu_await(struct gx_device *device, void *stream, void *event, struct gx_error *error);
 
 /* ---- kernel.c ---- */
 

@@ -246,7 +246,7 @@ const struct gx_device_ops gx__cuda_ops = {GX_GPU_SHARED,
                                            .mem_import = gx__cu_mem_import,
                                            .mem_wrap = gx__cu_mem_wrap,
                                            .mem_address = gx__cu_mem_address,
-                                           .await_stream = gx__cu_await_stream,
+                                           .await = gx__cu_await,
                                            .dispatch = gx__gpu_dispatch,
                                            .barrier = gx__gpu_no_barrier,
                                            GX_GPU_DEVICE_OPS(GX_GPU_MEMBER, cu)};

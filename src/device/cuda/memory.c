@@ -127,6 +127,30 @@ static gx_status examine(struct cu_device *device, CUdeviceptr address, size_t b
     return GX_OK;
 }
 
+/* ---- work of the caller, between enter and leave ---- */
+
+static CUresult await_event(struct cu_device *device, CUevent event)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (int q = 0; q < CU_QUEUES && r == CUDA_SUCCESS; q++)
+        r = device->fn->StreamWaitEvent(device->queue[q].stream, event, 0);
+    return r;
+}
+
+/* An event that is waited for may be destroyed: the driver keeps it as long as needed. */
+static CUresult await_stream(struct cu_device *device, CUstream stream)
+{
+    CUevent event = NULL;
+    CUresult r = device->fn->EventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = device->fn->EventRecord(event, stream);
+    if (r == CUDA_SUCCESS)
+        r = await_event(device, event);
+    device->fn->EventDestroy(event);
+    return r;
+}
+
 /* ---- the contract ---- */
 
 gx_status gx__cu_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t bytes,
@@ -187,36 +211,22 @@ uint64_t gx__cu_mem_address(struct gx_device *base, const struct gx_mem *mem)
     return (uint64_t)(uintptr_t)mem->handle;
 }
 
-static CUresult await_event(struct cu_device *device, CUevent event, CUstream stream)
-{
-    CUresult r = device->fn->EventRecord(event, stream);
-    for (int q = 0; q < CU_QUEUES && r == CUDA_SUCCESS; q++)
-        r = device->fn->StreamWaitEvent(device->queue[q].stream, event, 0);
-    return r;
-}
-
-/* An event that is waited for may be destroyed: the driver keeps it as long as needed. */
-gx_status gx__cu_await_stream(struct gx_device *base, void *stream, struct gx_error *error)
+gx_status gx__cu_await(struct gx_device *base, void *stream, void *event, struct gx_error *error)
 {
     struct cu_device *device = cu_of(base);
-    CUevent event = NULL;
     gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK)
         s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    CUresult r = device->fn->EventCreate(&event, CU_EVENT_DISABLE_TIMING);
-    if (r == CUDA_SUCCESS) {
-        r = await_event(device, event, stream);
-        device->fn->EventDestroy(event);
-    }
+    CUresult r = event ? await_event(device, event) : await_stream(device, stream);
     if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_INVALID_VALUE ||
-        r == CUDA_ERROR_INVALID_CONTEXT) {
-        gx__explain(error, "this is no stream of the device's primary context");
-        s = GX_ERR_INVALID;
-    } else {
+        r == CUDA_ERROR_INVALID_CONTEXT)
+        s = gx__refuse(error, GX_ERR_INVALID,
+                       event ? "this is no event"
+                             : "this is no stream of the device's primary context");
+    else
         s = gx__cu_status(device, r, "cuStreamWaitEvent");
-    }
     gx__cu_leave(device);
     return s;
 }

@@ -94,11 +94,12 @@ static gx_status fault_mem_wrap(struct gx_device *device, uint64_t address, size
     return s == GX_OK ? inner->ops->mem_wrap(inner, address, bytes, mem, error) : s;
 }
 
-static gx_status fault_await_stream(struct gx_device *device, void *stream, struct gx_error *error)
+static gx_status fault_await(struct gx_device *device, void *stream, void *event,
+                             struct gx_error *error)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, false);
-    return s == GX_OK ? inner->ops->await_stream(inner, stream, error) : s;
+    return s == GX_OK ? inner->ops->await(inner, stream, event, error) : s;
 }
 
 static gx_status fault_map(struct gx_device *device, struct gx_mem *mem, void **host)
@@ -342,7 +343,7 @@ static struct gx_device_ops ops_around(const struct gx_device_ops *inner)
     ops.mem_alloc = fault_mem_alloc;
     ops.mem_import = fault_mem_import;
     ops.mem_wrap = inner->mem_wrap ? fault_mem_wrap : NULL;
-    ops.await_stream = inner->await_stream ? fault_await_stream : NULL;
+    ops.await = inner->await ? fault_await : NULL;
     ops.map = fault_map;
     ops.kernel = fault_kernel;
     ops.run = inner->run ? fault_run : NULL;

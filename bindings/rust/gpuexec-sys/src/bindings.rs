@@ -1904,3 +1904,9 @@ unsafe extern "C" {
         stream: *mut ::core::ffi::c_void,
     ) -> gx_status;
 }
+unsafe extern "C" {
+    pub fn gx_buf_cuda_wait_event(
+        buf: *mut gx_buf,
+        event: *mut ::core::ffi::c_void,
+    ) -> gx_status;
+}
