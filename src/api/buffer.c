@@ -4,6 +4,7 @@
  */
 #include "exec/buffer.h"
 
+#include "api/context.h"
 #include "base/float_env.h"
 #include "base/log.h"
 
@@ -66,14 +67,33 @@ static gx_status done(const gx_buf *buf, gx_status s)
     return s == GX_OK ? s : refuse(buf, s, gx_status_message(s));
 }
 
+static gx_status find_usable(const gx_buf *buf, const char **why)
+{
+    bool lost = atomic_load(&buf->engine->lost);
+    *why = lost ? "the device was lost: destroy the buffer and create it anew"
+                : "mapped: unmap it first";
+    return lost ? GX_ERR_DEVICE_LOST : buf->mapped ? GX_ERR_INVALID : GX_OK;
+}
+
 static gx_status check_usable(const gx_buf *buf)
 {
-    if (atomic_load(&buf->engine->lost))
-        return refuse(buf, GX_ERR_DEVICE_LOST,
-                      "the device was lost: destroy the buffer and create it anew");
-    if (buf->mapped)
-        return refuse(buf, GX_ERR_INVALID, "mapped: unmap it first");
-    return GX_OK;
+    const char *why;
+    gx_status s = find_usable(buf, &why);
+    return s == GX_OK ? s : refuse(buf, s, why);
+}
+
+gx_status gx__read_buffer(gx_buf *buf, size_t offset, void *to, size_t bytes,
+                          struct gx_error *error)
+{
+    const char *why;
+    gx_status s = find_usable(buf, &why);
+    if (s == GX_OK) {
+        s = gx__buf_read(buf, offset, to, bytes);
+        why = gx_status_message(s);
+    }
+    if (s != GX_OK)
+        gx__explain(error, "buffer on '%s': %s", buf->engine->device.info.name, why);
+    return s;
 }
 
 gx_status gx_buf_map(gx_buf *buf, void **memory)

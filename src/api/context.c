@@ -61,6 +61,23 @@ static gx_status find_devices(gx_ctx *ctx)
     return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", error.text);
 }
 
+static void close_ctx(gx_ctx *ctx)
+{
+    struct gx_float_env caller;
+    gx__float_env_default(&caller);
+    gx__queue_drain(ctx->instance.queue);
+    gx__router_close(&ctx->router);
+    gx__registered_memory_close(&ctx->registered);
+    gx__arrays_close(&ctx->arrays, &ctx->instance.config.allocator);
+    gx__registered_op_close(&ctx->instance);
+    gx__device_stop(&ctx->instance);
+    gx__threads_end(&ctx->instance);
+    gx__trace_end(&ctx->instance);
+    gx__queue_close(ctx->instance.queue);
+    gx__float_env_restore(&caller);
+    ctx_free(ctx);
+}
+
 gx_status gx_open(const gx_config *caller, gx_ctx **out)
 {
     if (!out)
@@ -94,15 +111,17 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     ctx->instance.registered = &ctx->registered;
     gx__trace_init(&ctx->instance);
     gx__router_init(&ctx->router, &ctx->instance, config.policy);
-    s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
+    s = trace && *trace ? gx__trace_start(&ctx->instance, trace, &error) : GX_OK;
     if (s == GX_ERR_INVALID) /* another context of the process writes this trace already */
         s = GX_OK;
+    if (s != GX_OK)
+        gx__fail(&ctx->instance, s, "%s", error.text);
     if (s == GX_OK && config.device)
         s = find_devices(ctx);
     if (s == GX_OK)
         *out = ctx;
     else
-        gx_close(&ctx);
+        close_ctx(ctx);
     return s;
 }
 
@@ -110,19 +129,7 @@ void gx_close(gx_ctx **ctx)
 {
     if (!ctx || !*ctx)
         return;
-    struct gx_float_env caller;
-    gx__float_env_default(&caller);
-    gx__queue_drain((*ctx)->instance.queue);
-    gx__router_close(&(*ctx)->router);
-    gx__registered_memory_close(&(*ctx)->registered);
-    gx__arrays_close(&(*ctx)->arrays, &(*ctx)->instance.config.allocator);
-    gx__registered_op_close(&(*ctx)->instance);
-    gx__device_stop(&(*ctx)->instance);
-    gx__threads_end(&(*ctx)->instance);
-    gx__trace_end(&(*ctx)->instance);
-    gx__queue_close((*ctx)->instance.queue);
-    gx__float_env_restore(&caller);
-    ctx_free(*ctx);
+    close_ctx(*ctx);
     *ctx = NULL;
 }
 
@@ -240,15 +247,49 @@ gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
 
 /* ---- registered operations ---- */
 
-gx_status gx_op_register(gx_ctx *ctx, const gx_kernel_params *desc, gx_op *op)
+static gx_status take_kernel(const gx_kernel_params *caller, struct gx_kernel_desc *desc,
+                             struct gx_error *error)
 {
+    gx_kernel_params k;
+    gx_status s = gx__take_in(&gx__kernel_params_layout, &k, caller, error);
+    if (s != GX_OK)
+        return s;
+    if (k.reserved)
+        return gx__refuse(error, GX_ERR_INVALID, "reserved is %u: set it to 0", k.reserved);
+    *desc = (struct gx_kernel_desc){.name = k.name,
+                                    .operands = k.operands,
+                                    .flags = k.flags,
+                                    .a_bytes = k.a_bytes,
+                                    .b_bytes = k.b_bytes,
+                                    .c_bytes = k.c_bytes,
+                                    .out_bytes = k.out_bytes,
+                                    .params_bytes = k.params_bytes,
+                                    .group_elems = k.group_elems,
+                                    .fn = k.fn,
+                                    .user = k.user,
+                                    .spirv = k.spirv,
+                                    .spirv_bytes = k.spirv_bytes,
+                                    .spirv_entry = k.spirv_entry,
+                                    .wgsl = k.wgsl,
+                                    .wgsl_entry = k.wgsl_entry,
+                                    .ptx = k.ptx,
+                                    .ptx_entry = k.ptx_entry,
+                                    .ptx_block = {k.ptx_block[0], k.ptx_block[1], k.ptx_block[2]}};
+    return GX_OK;
+}
+
+gx_status gx_op_register(gx_ctx *ctx, const gx_kernel_params *params, gx_op *op)
+{
+    struct gx_kernel_desc desc;
     struct gx_error error;
     if (!op)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: op is NULL");
     *op = 0;
-    if (!ctx || !desc)
+    if (!ctx || !params)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: ctx and params must not be NULL");
-    gx_status s = gx__registered_op_add(&ctx->instance, desc, op, &error);
+    gx_status s = take_kernel(params, &desc, &error);
+    if (s == GX_OK)
+        s = gx__registered_op_add(&ctx->instance, &desc, op, &error);
     return s == GX_OK ? s : gx__fail(&ctx->instance, s, "gx_op_register: %s", error.text);
 }
 

@@ -21,6 +21,12 @@ struct gx_ctx {
     gx_mode mode;
 };
 
+/* ---- buffer.c ---- */
+
+/* Reads bytes that the buffer has. On failure message says why. */
+gx_status gx__read_buffer(gx_buf *buf, size_t offset, void *to, size_t bytes,
+                          struct gx_error *error);
+
 /* ---- lists.c ---- */
 
 /* Statistics of all device slots; `stats` and `count` as in gx_devices. */

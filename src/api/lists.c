@@ -9,6 +9,7 @@
 #include "base/float_env.h"
 #include "base/log.h"
 #include "op/traits.h"
+#include "route/calibrate.h"
 #include "route/health.h"
 
 /* ---- over all device slots ---- */
@@ -120,30 +121,45 @@ static gx_status check_calibration(const gx_calibrate_params *c, struct gx_error
 
 gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size)
 {
-    size_t count = 0;
+    struct gx_error error;
     if (!ctx || !size)
         return gx__fail(NULL, GX_ERR_INVALID,
                         "gx_metrics_prometheus: ctx and size must not be NULL");
     struct gx_statistics stats;
-    gx_status s = gx_device_stats(ctx, NULL, &count); /* finds the candidates */
+    gx__router_candidates(&ctx->router, &error); /* as in gx_device_stats */
     gx__stats(ctx, &stats);
+    gx__metrics_text(&ctx->router, &stats, text, size);
+    return GX_OK;
+}
+
+static gx_status take_calibration(const gx_calibrate_params *caller, struct gx_calibration *c,
+                                  struct gx_error *error)
+{
+    gx_calibrate_params own;
+    gx_status s = gx__take_in(&gx__calibrate_params_layout, &own, caller, error);
     if (s == GX_OK)
-        gx__metrics_text(&ctx->router, &stats, text, size);
+        s = check_calibration(&own, error);
+    *c = (struct gx_calibration){.ops = own.ops,
+                                 .op_count = own.op_count,
+                                 .fields = own.fields,
+                                 .field_count = own.field_count,
+                                 .max_elems = own.max_elems,
+                                 .limit_ns = own.limit_ns,
+                                 .progress = own.progress,
+                                 .user = own.user};
     return s;
 }
 
-gx_status gx_calibrate(gx_ctx *ctx, const gx_calibrate_params *settings)
+gx_status gx_calibrate(gx_ctx *ctx, const gx_calibrate_params *params)
 {
-    gx_calibrate_params own;
+    struct gx_calibration settings;
     struct gx_error error = {""};
     if (!ctx)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_calibrate: ctx is NULL");
-    gx_status s = gx__take_in(&gx__calibrate_params_layout, &own, settings, &error);
-    if (s == GX_OK)
-        s = check_calibration(&own, &error);
+    gx_status s = take_calibration(params, &settings, &error);
     if (s != GX_OK)
         return gx__fail(&ctx->instance, s, "gx_calibrate: %s", error.text);
-    s = gx__router_calibrate(&ctx->router, &own, &error);
+    s = gx__router_calibrate(&ctx->router, &settings, &error);
     if (s == GX_ERR_CANCELLED)
         return gx__fail(NULL, s, "gx_calibrate: stopped by the progress function");
     return s == GX_OK ? s

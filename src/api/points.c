@@ -93,10 +93,7 @@ static gx_status find_source(gx_ctx *ctx, const gx_points_params *desc,
     if (!*memory)
         return GX_ERR_OUT_OF_MEMORY;
     source->points = *memory;
-    gx_status s = gx_buf_read(desc->buf, desc->offset, *memory, span_of(desc));
-    if (s != GX_OK)
-        gx__explain(error, "%.200s", gx_last_message());
-    return s;
+    return gx__read_buffer(desc->buf, desc->offset, *memory, span_of(desc), error);
 }
 
 static void free_points(gx_ctx *ctx, struct gx_points *points)

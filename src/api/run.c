@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/context.h"
+#include "api/reports.h"
 #include "api/resolve.h"
 #include "base/log.h"
 #include "base/names.h"
@@ -246,6 +247,11 @@ gx_status gx_poll(gx_ticket *ticket)
                   : gx__fail(NULL, GX_ERR_INVALID, "gx_poll: ticket is NULL");
 }
 
+static void give_report(void *to, size_t i, const struct gx_outcome *outcome)
+{
+    gx__reports_give(to, i, outcome);
+}
+
 gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports)
 {
     struct gx_reports to;
@@ -255,7 +261,8 @@ gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports)
     gx_status s = gx__reports_check(&to, reports, gx__ticket_count(ticket), &error);
     if (s != GX_OK)
         return gx__fail(NULL, s, "gx_wait: %s", error.text);
-    return set_ticket_error(ticket, gx__ticket_wait(ticket, timeout_ns, &to));
+    return set_ticket_error(
+        ticket, gx__ticket_wait(ticket, timeout_ns, to.first ? give_report : NULL, &to));
 }
 
 gx_status gx_wait_any(gx_ticket *const *tickets, size_t count, uint64_t timeout_ns, size_t *index)

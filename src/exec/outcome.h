@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The outcome of a job inside the library, and its conversion to the caller's gx_report, which may
- * be of another version.
+ * The outcome of a job inside the library. src/api makes the caller's gx_report of it.
  */
 #ifndef GX_EXEC_OUTCOME_H
 #define GX_EXEC_OUTCOME_H
@@ -12,6 +11,13 @@
 #include "base/instance.h"
 
 struct gx_task;
+
+/* A device that was considered for a job: members as in gx_candidate. */
+struct gx_considered {
+    char device[48];
+    uint64_t predicted_ns, share_ns, actual_ns, elements;
+    gx_status status;
+};
 
 /* Members as in gx_report. */
 struct gx_outcome {
@@ -27,7 +33,7 @@ struct gx_outcome {
     uint64_t upload_ns, compute_ns, download_ns;
     uint32_t candidates;
     struct gx_error error;
-    gx_candidate candidate[GX_CANDIDATES_MAX]; /* `candidates` of them are valid */
+    struct gx_considered candidate[GX_CANDIDATES_MAX]; /* `candidates` of them are valid */
 };
 
 /* Like assigning {0}, but touches only what is needed, because every call does this. */
@@ -60,21 +66,5 @@ void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);
 
 /* Adds what a part of a job took, which ran after the parts before it. */
 void gx__outcome_add(struct gx_outcome *to, const struct gx_outcome *from);
-
-/* The caller's reports; first is NULL if none are wanted. */
-struct gx_reports {
-    char *first;
-    size_t size; /* of each */
-};
-
-/* GX_ERR_INVALID and a message if sizes or candidates of reports are invalid. */
-gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t count,
-                            struct gx_error *error);
-void gx__reports_give(const struct gx_reports *to, size_t i, const struct gx_outcome *outcome);
-
-/* The same for an array of candidates. */
-gx_status gx__candidates_check(const gx_candidate *to, uint32_t room, struct gx_error *error);
-void gx__candidates_give(gx_candidate *to, uint32_t room, const gx_candidate *candidates,
-                         uint32_t count);
 
 #endif

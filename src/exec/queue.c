@@ -656,8 +656,7 @@ void gx__ticket_message(const struct gx_ticket *t, struct gx_error *error)
                 i < t->call.count ? t->reports[i].error.text : gx_status_message(s));
 }
 
-gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
-                          const struct gx_reports *reports)
+gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns, gx_outcome_fn give, void *user)
 {
     struct gx_backlog *queue = t->queue;
     uint64_t end = deadline(timeout_ns);
@@ -667,10 +666,10 @@ gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
     while (!late && t->status == GX_PENDING)
         late = !gx__os_cond_wait(&t->changed, &queue->lock, end);
     gx_status s = t->status;
-    if (s != GX_PENDING && reports->first) {
+    if (s != GX_PENDING && give) {
         pthread_mutex_unlock(&queue->lock);
         for (size_t i = 0; i < t->call.count; i++)
-            gx__reports_give(reports, i, &t->reports[i]);
+            give(user, i, &t->reports[i]);
         pthread_mutex_lock(&queue->lock);
     }
     let_go(t);

@@ -96,9 +96,10 @@ gx_status gx__ticket_submit(struct gx_ticket *ticket, const struct gx_call *call
 
 /* GX_PENDING or the final status. No blocking. */
 gx_status gx__ticket_poll(const struct gx_ticket *ticket);
-/* Writes the reports if the ticket is done. */
-gx_status gx__ticket_wait(struct gx_ticket *ticket, uint64_t timeout_ns,
-                          const struct gx_reports *reports);
+/* Calls `give`, if it is not NULL, with the outcome of each job if the ticket is done. */
+typedef void (*gx_outcome_fn)(void *user, size_t i, const struct gx_outcome *outcome);
+gx_status gx__ticket_wait(struct gx_ticket *ticket, uint64_t timeout_ns, gx_outcome_fn give,
+                          void *user);
 size_t gx__ticket_count(const struct gx_ticket *ticket);
 /* Why the first failed job of a failed ticket failed. */
 void gx__ticket_message(const struct gx_ticket *ticket, struct gx_error *error);

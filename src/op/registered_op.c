@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/abi.h"
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "op/op.h"
@@ -48,7 +47,7 @@ static bool is_element(uint32_t bytes)
     return bytes && bytes % WORD == 0 && bytes <= GX_OP_ELEMENT_BYTES;
 }
 
-static bool check_elements(const gx_kernel_params *d, struct gx_error *error)
+static bool check_elements(const struct gx_kernel_desc *d, struct gx_error *error)
 {
     const uint32_t bytes[] = {d->out_bytes, d->a_bytes, d->b_bytes, d->c_bytes};
     static const char *const names[] = {"out_bytes", "a_bytes", "b_bytes", "c_bytes"};
@@ -64,7 +63,7 @@ static bool check_elements(const gx_kernel_params *d, struct gx_error *error)
     return true;
 }
 
-static bool check_grid(const gx_kernel_params *d, struct gx_error *error)
+static bool check_grid(const struct gx_kernel_desc *d, struct gx_error *error)
 {
     bool whole = d->flags & GX_OP_WHOLE, shaders = d->spirv || d->wgsl || d->ptx;
     if (d->flags & ~(GX_OP_WHOLE | GX_OP_ONE_RESULT))
@@ -94,7 +93,7 @@ static bool lines_fit(const char *text)
     return line <= LINE_MAX_BYTES;
 }
 
-static bool check_desc(const gx_kernel_params *d, struct gx_error *error)
+static bool check_desc(const struct gx_kernel_desc *d, struct gx_error *error)
 {
     if (!is_name(d->name))
         return gx__explain(error, "name must have 1 to 47 letters, digits and -_.");
@@ -102,8 +101,6 @@ static bool check_desc(const gx_kernel_params *d, struct gx_error *error)
         return gx__explain(error, "name '%s' is that of an operation of gpuexec", d->name);
     if (!d->fn && !d->spirv && !d->wgsl && !d->ptx)
         return gx__explain(error, "there is no kernel: set fn, spirv, wgsl or ptx");
-    if (d->reserved)
-        return gx__explain(error, "reserved is %u: set it to 0", d->reserved);
     if (!is_entry(d->spirv_entry) || !is_entry(d->wgsl_entry) || !is_entry(d->ptx_entry))
         return gx__explain(error, "an entry point must have 1 to 63 characters");
     if (!lines_fit(d->ptx))
@@ -153,7 +150,7 @@ static void *copy_of(const gx_allocator *allocator, const void *from, size_t byt
 }
 
 static gx_status copy_code(struct gx_registered_op *entry, const gx_allocator *allocator,
-                           const gx_kernel_params *desc)
+                           const struct gx_kernel_desc *desc)
 {
     entry->desc.spirv = NULL;
     entry->desc.wgsl = NULL;
@@ -178,7 +175,7 @@ static void copy_text(char *to, size_t size, const char *from)
 
 /* Under the lock. */
 static gx_status fill(struct gx_registered_op *entry, struct gx_instance *instance,
-                      const gx_kernel_params *desc, const struct gx_spirv *spirv)
+                      const struct gx_kernel_desc *desc, const struct gx_spirv *spirv)
 {
     entry->desc = *desc;
     gx_status s = copy_code(entry, &instance->config.allocator, desc);
@@ -215,32 +212,29 @@ static gx_status fill(struct gx_registered_op *entry, struct gx_instance *instan
     return GX_OK;
 }
 
-gx_status gx__registered_op_add(struct gx_instance *instance, const gx_kernel_params *caller,
+gx_status gx__registered_op_add(struct gx_instance *instance, const struct gx_kernel_desc *desc,
                                 gx_op *op, struct gx_error *error)
 {
-    gx_kernel_params desc;
     struct gx_spirv spirv = {0};
-    gx_status s = gx__take_in(&gx__kernel_params_layout, &desc, caller, error);
-    if (s != GX_OK)
-        return s;
-    if (!check_desc(&desc, error) ||
-        (desc.spirv &&
-         !gx__spirv_check(desc.spirv, desc.spirv_bytes,
-                          desc.spirv_entry ? desc.spirv_entry : "main", 1 + desc.operands,
-                          PUSH_BYTES + desc.params_bytes, &spirv, error)) ||
-        (desc.wgsl && !gx__wgsl_check(desc.wgsl, error)))
+    gx_status s = GX_OK;
+    if (!check_desc(desc, error) ||
+        (desc->spirv &&
+         !gx__spirv_check(desc->spirv, desc->spirv_bytes,
+                          desc->spirv_entry ? desc->spirv_entry : "main", 1 + desc->operands,
+                          PUSH_BYTES + desc->params_bytes, &spirv, error)) ||
+        (desc->wgsl && !gx__wgsl_check(desc->wgsl, error)))
         return GX_ERR_INVALID;
     pthread_mutex_lock(&lock);
     struct gx_registered_op *entry = find_free();
-    if (is_taken(instance, desc.name)) {
-        gx__explain(error, "this context already has an operation '%s'", desc.name);
+    if (is_taken(instance, desc->name)) {
+        gx__explain(error, "this context already has an operation '%s'", desc->name);
         s = GX_ERR_INVALID;
     } else if (!entry) {
         gx__explain(error, "the process has %u operations registered: unregister one",
                     GX_REGISTERED_OPS);
         s = GX_ERR_OUT_OF_MEMORY;
     } else {
-        s = fill(entry, instance, &desc, &spirv);
+        s = fill(entry, instance, desc, &spirv);
         if (s == GX_OK)
             *op = atomic_load(&entry->op);
         else

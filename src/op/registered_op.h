@@ -64,6 +64,20 @@ bool gx__wgsl_check(const char *text, struct gx_error *error);
 
 /* ---- the operations ---- */
 
+/* An operation as its caller describes it: members as in gx_kernel_params. */
+struct gx_kernel_desc {
+    const char *name;
+    uint32_t operands, flags;
+    uint32_t a_bytes, b_bytes, c_bytes, out_bytes;
+    uint32_t params_bytes, group_elems;
+    gx_kernel_fn fn;
+    void *user;
+    const uint32_t *spirv;
+    size_t spirv_bytes;
+    const char *spirv_entry, *wgsl, *wgsl_entry, *ptx, *ptx_entry;
+    uint32_t ptx_block[3];
+};
+
 struct gx_registered_op {
     _Atomic gx_op op; /* 0: a free place */
     uint32_t uses;    /* of the place, so far */
@@ -72,7 +86,7 @@ struct gx_registered_op {
     const struct gx_instance *instance;
     char name[48], spirv_entry[64], wgsl_entry[64], ptx_entry[64];
     gx_op_info info;
-    gx_kernel_params desc; /* with our copies of everything it points to, except `user` */
+    struct gx_kernel_desc desc; /* with our copies of everything it points to, except `user` */
     struct gx_spirv spirv;
 };
 
@@ -88,7 +102,7 @@ static inline const struct gx_registered_op *gx__registered_op(gx_op op)
 }
 
 /* For gx_op_register and gx_op_unregister. On failure message says why. */
-gx_status gx__registered_op_add(struct gx_instance *instance, const gx_kernel_params *desc,
+gx_status gx__registered_op_add(struct gx_instance *instance, const struct gx_kernel_desc *desc,
                                 gx_op *op, struct gx_error *error);
 /* Refuses new users of the operation and waits for the others. False: the context has no such
  * operation. Afterwards the context drops what it keeps about the operation, and calls

@@ -61,7 +61,7 @@ struct series {
 
 struct calibration {
     struct gx_instance *instance;
-    const gx_calibrate_params *settings;
+    const struct gx_calibration *settings;
     gx_right_fn right;
     void *user;
     struct series series[GX_CANDIDATES_MAX];
@@ -415,7 +415,7 @@ static size_t begin(struct calibration *c)
     return active;
 }
 
-static uint64_t last_elems(const gx_calibrate_params *settings)
+static uint64_t last_elems(const struct gx_calibration *settings)
 {
     uint64_t most = settings->max_elems;
     return most && most < GX_MEASURED_LAST ? most : GX_MEASURED_LAST;
@@ -466,7 +466,7 @@ static size_t standard_fields(gx_field fields[GX_FIELD_END])
 
 /* Operations and size classes that the settings select. Sets those of the kind with this number,
  * and returns how many there are. */
-static size_t nth_op(const gx_calibrate_params *settings, size_t number, struct gx_kind *kind)
+static size_t nth_op(const struct gx_calibration *settings, size_t number, struct gx_kind *kind)
 {
     bool standard = !settings->op_count;
     const gx_op *op = standard ? gx__standard_ops : settings->ops;
@@ -484,7 +484,7 @@ static size_t nth_op(const gx_calibrate_params *settings, size_t number, struct 
 }
 
 /* The kind with this number, of those that the settings select; false: no more. */
-static bool nth_kind(const gx_calibrate_params *settings, size_t number, struct gx_kind *kind)
+static bool nth_kind(const struct gx_calibration *settings, size_t number, struct gx_kind *kind)
 {
     gx_field primes[GX_FIELD_END];
     size_t fields = settings->field_count ? settings->field_count : standard_fields(primes);
@@ -583,7 +583,7 @@ static gx_status outcome(const struct calibration *c)
 }
 
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
-                        const gx_calibrate_params *settings, gx_right_fn right, void *user)
+                        const struct gx_calibration *settings, gx_right_fn right, void *user)
 {
     struct calibration *c = gx__alloc(&instance->config.allocator, sizeof *c);
     if (!c)

@@ -16,6 +16,17 @@ struct gx_calibrated {
     gx_status status; /* GX_OK, or why measuring stopped */
 };
 
+/* What to measure: members as in gx_calibrate_params. */
+struct gx_calibration {
+    const gx_op *ops;
+    size_t op_count;
+    const gx_field *fields;
+    size_t field_count;
+    uint64_t max_elems, limit_ns;
+    int (*progress)(void *user, double done, const char *device, const char *what);
+    void *user;
+};
+
 /* Verifies a job in host memory that the engine has just done; false: it is wrong. */
 typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const struct gx_task *job);
 
@@ -28,6 +39,6 @@ typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const struct g
  * place of GX_OK or GX_ERR_CANCELLED if a model could not be saved. Any thread; blocks. The machine
  * should be idle otherwise. */
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
-                        const gx_calibrate_params *settings, gx_right_fn right, void *user);
+                        const struct gx_calibration *settings, gx_right_fn right, void *user);
 
 #endif

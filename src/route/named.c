@@ -65,8 +65,8 @@ void gx__report_one(const struct gx_engine *engine, const struct gx_task *job, g
                     struct gx_outcome *r)
 {
     const struct gx_device_slot *slot = engine->slot;
-    gx_candidate *c = &r->candidate[0];
-    *c = (gx_candidate){0};
+    struct gx_considered *c = &r->candidate[0];
+    *c = (struct gx_considered){0};
     struct gx_prediction p;
     struct gx_float_env caller;
     if (!r->reason) /* not run */

@@ -19,12 +19,12 @@ static struct gx_range part_of(const struct gx_shard *shard, size_t j)
 
 /* ---- candidates ---- */
 
-static gx_candidate *add_candidate(struct gx_outcome *r, const struct gx_workspace *ws, size_t i,
-                                   uint64_t n)
+static struct gx_considered *add_candidate(struct gx_outcome *r, const struct gx_workspace *ws,
+                                           size_t i, uint64_t n)
 {
     const struct gx_candidate_engine *e = &ws->candidate[i];
-    gx_candidate *c = &r->candidate[r->candidates++];
-    *c = (gx_candidate){0};
+    struct gx_considered *c = &r->candidate[r->candidates++];
+    *c = (struct gx_considered){0};
     memcpy(c->device, e->slot->name, sizeof c->device);
     c->status = e->status;
     if (i < ws->choices)
@@ -37,7 +37,7 @@ void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
 {
     for (size_t i = 0; i < ws->candidates && i < GX_CANDIDATES_MAX; i++) {
         const struct gx_candidate_engine *candidate = &ws->candidate[i];
-        gx_candidate *c = add_candidate(r, ws, i, n);
+        struct gx_considered *c = add_candidate(r, ws, i, n);
         uint64_t meant = 0;
         for (size_t k = 0; k < ws->shards; k++) {
             const struct gx_shard *shard = &ws->shard[k];

@@ -632,7 +632,7 @@ static gx_status enter_measured(struct gx_router *router, struct gx_device_slot 
     return reference ? GX_ERR_NO_DEVICE : GX_ERR_OUT_OF_MEMORY;
 }
 
-static gx_status calibrate(struct gx_router *router, const gx_calibrate_params *settings,
+static gx_status calibrate(struct gx_router *router, const struct gx_calibration *settings,
                            struct gx_error *error)
 {
     struct gx_calibrated devices[GX_CANDIDATES_MAX];
@@ -663,7 +663,7 @@ static gx_status calibrate(struct gx_router *router, const gx_calibrate_params *
     return s;
 }
 
-gx_status gx__router_calibrate(struct gx_router *router, const gx_calibrate_params *settings,
+gx_status gx__router_calibrate(struct gx_router *router, const struct gx_calibration *settings,
                                struct gx_error *error)
 {
     struct gx_float_env caller;

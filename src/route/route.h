@@ -117,8 +117,9 @@ static inline uint64_t gx__run_batch(void *router, struct gx_engine *engine, str
  * gx_counter. */
 void gx__router_forget(struct gx_router *router, gx_op op);
 
-/* gx_calibrate, on all usable candidates. On failure message says why. */
-gx_status gx__router_calibrate(struct gx_router *router, const gx_calibrate_params *settings,
+/* gx_calibrate, on all usable candidates (calibrate.h). On failure message says why. */
+struct gx_calibration;
+gx_status gx__router_calibrate(struct gx_router *router, const struct gx_calibration *settings,
                                struct gx_error *error);
 
 #endif

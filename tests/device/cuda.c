@@ -403,16 +403,15 @@ static void no_such_kernel(void **state)
 
 static gx_op register_op(const char *name, const char *ptx, uint32_t block)
 {
-    const gx_kernel_params desc = {.struct_size = sizeof desc,
-                                   .name = name,
-                                   .operands = 1,
-                                   .a_bytes = 4,
-                                   .out_bytes = 4,
-                                   .params_bytes = 4,
-                                   .group_elems = 32,
-                                   .wgsl = "none",
-                                   .ptx = ptx,
-                                   .ptx_block = {block}};
+    const struct gx_kernel_desc desc = {.name = name,
+                                        .operands = 1,
+                                        .a_bytes = 4,
+                                        .out_bytes = 4,
+                                        .params_bytes = 4,
+                                        .group_elems = 32,
+                                        .wgsl = "none",
+                                        .ptx = ptx,
+                                        .ptx_block = {block}};
     gx_op op;
     gx_status s = gx__registered_op_add(&instance, &desc, &op, &error);
     if (s != GX_OK)

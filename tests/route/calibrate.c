@@ -65,12 +65,12 @@ static void close_devices(void)
 
 static const gx_op two_ops[] = {GX_ADD, GX_MUL};
 static const gx_field one_field[] = {GX_BLS12_381_FQ};
-static const gx_calibrate_params small = {.ops = two_ops,
-                                          .op_count = 2,
-                                          .fields = one_field,
-                                          .field_count = 1,
-                                          .max_elems = 4096,
-                                          .limit_ns = 600000000000u};
+static const struct gx_calibration small = {.ops = two_ops,
+                                            .op_count = 2,
+                                            .fields = one_field,
+                                            .field_count = 1,
+                                            .max_elems = 4096,
+                                            .limit_ns = 600000000000u};
 
 /* Where times are compared. */
 static size_t most_measured(void)
@@ -155,7 +155,7 @@ static void two_machines(void **state)
     char *raw = gxt_alloc(3 * bytes + 4096), *memory = raw + (-(uintptr_t)raw % 4096);
     memset(memory, 0, 3 * bytes);
     const char *why;
-    gx_calibrate_params settings = small;
+    struct gx_calibration settings = small;
     settings.max_elems = most_measured();
     open_devices("sim:desktop", "sim:laptop-integrated");
     assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
@@ -232,7 +232,7 @@ static void progress_and_cancel(void **state)
 {
     (void)state;
     struct progress p = {.end_at = 0};
-    gx_calibrate_params settings = small;
+    struct gx_calibration settings = small;
     settings.max_elems = 1024;
     settings.progress = note;
     settings.user = &p;
@@ -257,7 +257,7 @@ static void progress_and_cancel(void **state)
 static void no_time(void **state)
 {
     (void)state;
-    gx_calibrate_params settings = small;
+    struct gx_calibration settings = small;
     settings.limit_ns = 1;
     settings.max_elems = 0;
     open_devices("sim:desktop", "cpu");
@@ -298,7 +298,7 @@ static void transforms_too(void **state)
     struct gx_prediction one, many;
     struct gx_model_row rows[16];
     size_t count = 0;
-    gx_calibrate_params settings = small;
+    struct gx_calibration settings = small;
     settings.ops = ntt;
     settings.op_count = 1;
     settings.fields = fields;
@@ -328,7 +328,7 @@ static const gx_field words[] = {GX_U32, GX_F32};
 static void words_too(void **state)
 {
     (void)state;
-    gx_calibrate_params settings = small;
+    struct gx_calibration settings = small;
     settings.fields = words;
     settings.field_count = 2;
     settings.ops = NULL;
@@ -381,7 +381,7 @@ static void no_memory(void **state)
 {
     (void)state;
     struct gxt_heap heap;
-    gx_calibrate_params settings = small;
+    struct gx_calibration settings = small;
     settings.max_elems = 256;
     uint64_t step = gxt_small() ? 11 : 1;
     for (uint64_t at = 1;; at += step) {
