@@ -271,11 +271,11 @@ static void run_alone(size_t parts, gx_threads_fn fn, void *arg)
 void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, uint32_t workers,
                      size_t parts, gx_threads_fn fn, void *arg)
 {
-    struct gx_threads *threads = &instance->threads;
-    if (workers < 2 || parts < 2) {
+    if (!instance || workers < 2 || parts < 2) {
         run_alone(parts, fn, arg);
         return;
     }
+    struct gx_threads *threads = &instance->threads;
     if (atomic_load(&threads->state) == AT_REST)
         start(threads, instance->config.threads);
     uint32_t helpers = helpers_there(threads);
@@ -296,4 +296,9 @@ void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, ui
     want_no_more(threads, task);
     see_others_off(threads, task);
     atomic_fetch_and(&threads->used, ~gx__threads_bit(threads, task));
+}
+
+void gx__threads_spread(struct gx_instance *instance, size_t parts, gx_threads_fn fn, void *arg)
+{
+    gx__threads_run(instance, GX_THREADS_COMPUTE, UINT32_MAX, parts, fn, arg);
 }

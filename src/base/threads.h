@@ -72,9 +72,19 @@ static inline uint32_t gx__threads_bit(const struct gx_threads *threads,
 
 /* Calls fn(arg, part, worker) for the parts 0 .. parts - 1, in any order, on this thread and up to
  * workers - 1 others, and returns when all are done. Starts threads when they are first needed; if
- * none can be started, this thread does everything. Does not allocate. */
+ * none can be started, or the instance is NULL, this thread does everything. Does not allocate. */
 void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, uint32_t workers,
                      size_t parts, gx_threads_fn fn, void *arg);
+/* The same for computing, on all threads of the context. */
+void gx__threads_spread(struct gx_instance *instance, size_t parts, gx_threads_fn fn, void *arg);
+
+/* For parts that look for the first index of something: *least becomes `index` if that is less. */
+static inline void gx__threads_found(_Atomic uint64_t *least, uint64_t index)
+{
+    uint64_t known = atomic_load(least);
+    while (index < known && !atomic_compare_exchange_weak(least, &known, index))
+        ;
+}
 
 /* A thread outside the pool keeps a core busy from now on, or no longer: calls that begin meanwhile
  * use one helper less, if they have several. */

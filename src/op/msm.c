@@ -224,11 +224,7 @@ void gx__msm_run_phases(struct gx_instance *instance, const struct gx_msm_host *
                         const struct gx_msm_call *call)
 {
     struct phase p = {host, call, 0};
-    for (size_t phases = gx__msm_phases(host, call); p.phase < phases; p.phase++) {
-        size_t chunks = gx__msm_chunks(host, call, p.phase);
-        if (instance)
-            gx__threads_run(instance, GX_THREADS_COMPUTE, call->workers, chunks, run_chunk, &p);
-        for (size_t i = 0; i < chunks && !instance; i++)
-            run_chunk(&p, i, 0);
-    }
+    for (size_t phases = gx__msm_phases(host, call); p.phase < phases; p.phase++)
+        gx__threads_run(instance, GX_THREADS_COMPUTE, call->workers,
+                        gx__msm_chunks(host, call, p.phase), run_chunk, &p);
 }

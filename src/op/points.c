@@ -33,12 +33,6 @@ static size_t parts_of(size_t count)
     return count / PART_POINTS + (count % PART_POINTS != 0);
 }
 
-static void spread(struct gx_instance *instance, size_t count, gx_threads_fn fn, void *user)
-{
-    gx__threads_run(instance, GX_THREADS_COMPUTE, gx__points_threads(instance), parts_of(count), fn,
-                    user);
-}
-
 /* ---- taking ---- */
 
 struct taking {
@@ -69,10 +63,8 @@ static void take_part(void *user, size_t part, uint32_t worker)
     (void)worker;
     while (i < end && i < known && take_one(t, i, &why) == GX_OK)
         i++;
-    if (i == end)
-        return;
-    while (i < known && !atomic_compare_exchange_weak(&t->bad, &known, i))
-        ;
+    if (i < end)
+        gx__threads_found(&t->bad, i);
 }
 
 gx_status gx__points_take(struct gx_points *points, const struct gx_points_source *from,
@@ -80,7 +72,7 @@ gx_status gx__points_take(struct gx_points *points, const struct gx_points_sourc
 {
     struct taking t = {points, from, UINT64_MAX};
     const char *why = "";
-    spread(points->instance, points->count, take_part, &t);
+    gx__threads_spread(points->instance, parts_of(points->count), take_part, &t);
     *bad = atomic_load(&t.bad);
     if (*bad == UINT64_MAX)
         return GX_OK;
@@ -115,7 +107,7 @@ void gx__points_give(const struct gx_points *points, size_t first, size_t count,
                      void *out)
 {
     struct giving g = {points, first, count, form, out};
-    spread(points->instance, count, give_part, &g);
+    gx__threads_spread(points->instance, parts_of(count), give_part, &g);
 }
 
 /* ---- multiples of one point ---- */

@@ -257,11 +257,7 @@ static void add_parts(struct sums *sums)
     const struct check *c = sums->check;
     size_t parts = parts_of(&c->coefficients) + parts_of(&c->values);
     pthread_mutex_init(&sums->lock, NULL);
-    if (c->instance)
-        gx__threads_run(c->instance, GX_THREADS_COMPUTE, (uint32_t)parts, parts, add_part, sums);
-    else
-        for (size_t part = 0; part < parts; part++)
-            add_part(sums, part, 0);
+    gx__threads_spread(c->instance, parts, add_part, sums);
     pthread_mutex_destroy(&sums->lock);
 }
 
@@ -300,12 +296,10 @@ static uint64_t nth(const struct check *c, uint64_t i)
 static void look_at(void *user, size_t i, uint32_t worker)
 {
     struct check *c = user;
-    uint64_t wrong, least = atomic_load(&c->wrong);
+    uint64_t wrong;
     (void)worker;
-    if (transform_right(c, nth(c, i), &wrong))
-        return;
-    while (wrong < least && !atomic_compare_exchange_weak(&c->wrong, &least, wrong))
-        ;
+    if (!transform_right(c, nth(c, i), &wrong))
+        gx__threads_found(&c->wrong, wrong);
 }
 
 /* Large transforms one after the other, with all threads for each; small ones side by side. */
@@ -313,11 +307,7 @@ static bool all_right(struct check *c, struct gx_instance *instance)
 {
     bool large = c->job->ntt.log2_n > LOG2_ALONE;
     c->instance = large ? instance : NULL;
-    if (instance && !large)
-        gx__threads_run(instance, GX_THREADS_COMPUTE, (uint32_t)c->count, c->count, look_at, c);
-    else
-        for (uint64_t i = 0; i < c->count; i++)
-            look_at(c, i, 0);
+    gx__threads_spread(large ? NULL : instance, (size_t)c->count, look_at, c);
     return c->wrong == UINT64_MAX;
 }
 

@@ -179,10 +179,7 @@ bool gx__evaluate_right(const struct gx_task *job, const void *result, struct gx
     e.each = (e.point.rows + PARTS_MAX - 1) / PARTS_MAX;
     e.each = e.each < least ? least : e.each;
     size_t parts = (size_t)((e.point.rows + e.each - 1) / e.each);
-    if (instance)
-        gx__threads_run(instance, GX_THREADS_COMPUTE, (uint32_t)parts, parts, evaluate_part, &e);
-    for (size_t i = 0; i < parts && !instance; i++)
-        evaluate_part(&e, i, 0);
+    gx__threads_spread(instance, parts, evaluate_part, &e);
     for (size_t i = 0; i < parts; i++) {
         if (e.bad[i])
             return false;

@@ -248,18 +248,11 @@ static uint64_t share_size(uint64_t n, uint64_t among, uint64_t i)
     return n / among + (i < n % among);
 }
 
-static void found_wrong(struct look *look, uint64_t index)
-{
-    uint64_t least = atomic_load(&look->wrong);
-    while (index < least && !atomic_compare_exchange_weak(&look->wrong, &least, index))
-        ;
-}
-
 static void finish_block(struct look *look, struct block *block)
 {
     size_t at = first_wrong(block);
     if (at < block->count)
-        found_wrong(look, block->index[at]);
+        gx__threads_found(&look->wrong, block->index[at]);
     block->count = 0;
 }
 
@@ -316,7 +309,7 @@ static void look_at_registered(void *user, size_t part, uint32_t worker)
             run_registered(look->job, at, some, result);
             for (size_t i = 0; i < some; i++)
                 if (memcmp(result + i * element, claimed + i * element, element)) {
-                    found_wrong(look, at + i);
+                    gx__threads_found(&look->wrong, at + i);
                     break;
                 }
         }
@@ -351,7 +344,7 @@ static void look_at_some(struct look *look, uint64_t at, uint64_t n)
 {
     uint64_t wrong = gx__poly_wrong(look->job, look->results, at, n);
     if (wrong < at + n)
-        found_wrong(look, wrong);
+        gx__threads_found(&look->wrong, wrong);
 }
 
 /* The ends are always compared: only there a scan is compared with something else than itself. */
@@ -430,10 +423,7 @@ static bool reduction_right(const struct gx_task *job, const void *result,
     struct whole whole = {.job = job};
     size_t parts = (job->n + WHOLE_PART - 1) / WHOLE_PART;
     pthread_mutex_init(&whole.lock, NULL);
-    if (instance)
-        gx__threads_run(instance, GX_THREADS_COMPUTE, (uint32_t)parts, parts, sum_of_part, &whole);
-    for (size_t part = 0; part < parts && !instance; part++)
-        sum_of_part(&whole, part, 0);
+    gx__threads_spread(instance, parts, sum_of_part, &whole);
     pthread_mutex_destroy(&whole.lock);
     return !memcmp(whole.sum, result, gx__element_bytes(job->field));
 }
@@ -470,12 +460,7 @@ bool gx__results_right(struct gx_sampler *sampler, const struct gx_task *job, co
     void (*look_at)(void *, size_t, uint32_t) = registered ? look_at_registered
                                                 : poly     ? look_at_poly
                                                            : look_at_part;
-    if (sampler->instance)
-        gx__threads_run(sampler->instance, GX_THREADS_COMPUTE, (uint32_t)look.parts, look.parts,
-                        look_at, &look);
-    else
-        for (size_t part = 0; part < look.parts; part++)
-            look_at(&look, part, 0);
+    gx__threads_spread(sampler->instance, look.parts, look_at, &look);
     if (look.wrong == job->n)
         return true;
     *wrong = look.wrong;
