@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See verify/msm.h. Checking that a result is a point of the curve costs next to nothing and
+ * See verify/parts.h. Checking that a result is a point of the curve costs next to nothing and
  * catches a device that is broken altogether, so every job is checked for that. A wrong sum may
  * still be a point, which only computing the job again can tell. That is done for small jobs until
  * the device is trusted, and for other jobs at random, so that a device that is always wrong is
  * found after a few of them.
  */
-#include "verify/msm.h"
+#include "verify/parts.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See verify/ntt.h. A transform is not computed again. On one side of it are the coefficients of a
- * polynomial P of degree below n, on the other its values v[k] at z[k] = shift * root^k; both give
- * P(r) at a random r. Two such polynomials have the same value at fewer than n of all p points, so
- * what is wrong anywhere is found, but for a chance of n / p.
+ * See verify/parts.h. A transform is not computed again. On one side of it are the coefficients of
+ * a polynomial P of degree below n, on the other its values v[k] at z[k] = shift * root^k; both
+ * give P(r) at a random r. Two such polynomials have the same value at fewer than n of all p
+ * points, so what is wrong anywhere is found, but for a chance of n / p.
  *
  * From the values, with t = r / z[k]:
  *   n P(r) = sum of v[k] (t^n - 1) / (t - 1) = sum of v[k] (1 + t) (1 + t^2) (1 + t^4) ...
@@ -11,7 +11,7 @@
  * v[k] + v[k + n/2] + t (v[k] - v[k + n/2]), and so on for n/2 values and t^2. A few levels are
  * folded, and the rest of the product, (t^n - 1) / (t^16 - 1), is divided by.
  */
-#include "verify/ntt.h"
+#include "verify/parts.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -16,9 +16,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "field/sum.h"
-#include "verify/msm.h"
-#include "verify/ntt.h"
-#include "verify/poly.h"
+#include "verify/parts.h"
 
 #define BLOCK         64u
 #define RUN           16u  /* neighbours compared together, */
@@ -221,11 +219,10 @@ static size_t first_wrong(struct block *block)
     return unrefused < wrong ? unrefused : wrong;
 }
 
-/* A result of operands that were said to be below the modulus, and are not, means nothing. */
-static bool excused(const struct gx_task *job)
+static bool has_bad(const struct gx_task *job)
 {
     struct gx_host_args args = arguments(job, NULL);
-    return job->trusted && first_bad(job, &args, job->n) < job->n;
+    return first_bad(job, &args, job->n) < job->n;
 }
 
 /* A sample of a job: `count` elements in `runs` runs, and a run in each of as many stretches
@@ -233,6 +230,8 @@ static bool excused(const struct gx_task *job)
 struct look {
     const struct gx_task *job;
     const void *results;
+    /* Elements at .. at + n; some may be left in the block. */
+    void (*compare)(struct look *look, struct block *block, uint64_t at, uint64_t n);
     uint64_t seed, count, runs, parts;
     _Atomic uint64_t wrong; /* the least index that was found; the job's n: none */
 };
@@ -263,6 +262,13 @@ static uint64_t run_start(const struct look *look, uint64_t i, uint64_t n)
     return share_start(look->job->n, look->runs, i) + mix(look->seed + i * GOLDEN) % room;
 }
 
+static void compare_gathered(struct look *look, struct block *block, uint64_t at, uint64_t n)
+{
+    if (block->count + n > BLOCK)
+        finish_block(look, block);
+    block_add(block, at, (size_t)n);
+}
+
 /* Parts share nothing but what they found, so several threads may compare them at once. */
 static void look_at_part(void *user, size_t part, uint32_t worker)
 {
@@ -271,14 +277,15 @@ static void look_at_part(void *user, size_t part, uint32_t worker)
     (void)worker;
     uint64_t run = share_start(look->runs, look->parts, part);
     uint64_t end = run + share_size(look->runs, look->parts, part);
-    block_start(&block, look->job, look->results);
+    block.count = 0;
+    if (look->compare == compare_gathered)
+        block_start(&block, look->job, look->results);
     for (; run < end; run++) {
         uint64_t n = share_size(look->count, look->runs, run);
-        if (block.count + n > BLOCK)
-            finish_block(look, &block);
-        block_add(&block, run_start(look, run, n), (size_t)n);
+        look->compare(look, &block, run_start(look, run, n), n);
     }
-    finish_block(look, &block);
+    if (block.count)
+        finish_block(look, &block);
 }
 
 /* ---- registered operations: by their C function, on the operands in place ---- */
@@ -293,26 +300,18 @@ static void run_registered(const struct gx_task *job, uint64_t from, size_t n, v
     gx__registered_op_run(registered, operand, job->broadcast >> GX_A, job->registered.data, 0, n);
 }
 
-static void look_at_registered(void *user, size_t part, uint32_t worker)
+static void compare_registered(struct look *look, struct block *block, uint64_t at, uint64_t n)
 {
-    struct look *look = user;
     size_t element = look->job->element[GX_OUT], most = GX_OP_ELEMENT_BYTES / element;
     _Alignas(16) unsigned char result[GX_OP_ELEMENT_BYTES];
-    (void)worker;
-    uint64_t run = share_start(look->runs, look->parts, part);
-    uint64_t end = run + share_size(look->runs, look->parts, part);
-    for (; run < end; run++) {
-        uint64_t n = share_size(look->count, look->runs, run), at = run_start(look, run, n);
-        for (size_t some; n; at += some, n -= some) {
-            const unsigned char *claimed = (const unsigned char *)look->results + at * element;
-            some = n < most ? (size_t)n : most;
-            run_registered(look->job, at, some, result);
-            for (size_t i = 0; i < some; i++)
-                if (memcmp(result + i * element, claimed + i * element, element)) {
-                    gx__threads_found(&look->wrong, at + i);
-                    break;
-                }
-        }
+    (void)block;
+    for (size_t some; n; at += some, n -= some) {
+        const unsigned char *claimed = (const unsigned char *)look->results + at * element;
+        some = n < most ? (size_t)n : most;
+        run_registered(look->job, at, some, result);
+        for (size_t i = 0; i < some; i++)
+            if (memcmp(result + i * element, claimed + i * element, element))
+                gx__threads_found(&look->wrong, at + i);
     }
 }
 
@@ -322,7 +321,6 @@ static bool registered_right(const struct gx_task *job, const void *results,
 {
     size_t bytes = gx__operand_bytes(job, GX_OUT), element = job->element[GX_OUT];
     unsigned char *again = gx__alloc(&instance->config.allocator, bytes);
-    *wrong = 0;
     if (!again) {
         gx__log(instance, GX_LOG_WARNING,
                 "a result of '%s' is not compared: no memory for %zu bytes",
@@ -340,28 +338,12 @@ static bool registered_right(const struct gx_task *job, const void *results,
 
 /* ---- operations on polynomials ---- */
 
-static void look_at_some(struct look *look, uint64_t at, uint64_t n)
+static void compare_poly(struct look *look, struct block *block, uint64_t at, uint64_t n)
 {
     uint64_t wrong = gx__poly_wrong(look->job, look->results, at, n);
+    (void)block;
     if (wrong < at + n)
         gx__threads_found(&look->wrong, wrong);
-}
-
-/* The ends are always compared: only there a scan is compared with something else than itself. */
-static void look_at_poly(void *user, size_t part, uint32_t worker)
-{
-    struct look *look = user;
-    (void)worker;
-    if (!part) {
-        look_at_some(look, 0, 1);
-        look_at_some(look, look->job->n - 1, 1);
-    }
-    uint64_t run = share_start(look->runs, look->parts, part);
-    uint64_t end = run + share_size(look->runs, look->parts, part);
-    for (; run < end; run++) {
-        uint64_t n = share_size(look->count, look->runs, run);
-        look_at_some(look, run_start(look, run, n), n);
-    }
 }
 
 /* ---- reductions: all of it again ---- */
@@ -410,13 +392,6 @@ static void sum_of_part(void *user, size_t part, uint32_t worker)
     pthread_mutex_unlock(&whole->lock);
 }
 
-/* Whether an operand is not canonical although the caller did not promise that all are. */
-static bool unrefused(const struct gx_task *job)
-{
-    const struct gx_host_args args = arguments(job, NULL);
-    return !job->trusted && first_bad(job, &args, job->n) < job->n;
-}
-
 static bool reduction_right(const struct gx_task *job, const void *result,
                             struct gx_instance *instance)
 {
@@ -428,43 +403,52 @@ static bool reduction_right(const struct gx_task *job, const void *result,
     return !memcmp(whole.sum, result, gx__element_bytes(job->field));
 }
 
-bool gx__results_right(struct gx_sampler *sampler, const struct gx_task *job, const void *results,
-                       uint64_t count, uint64_t *wrong)
+/* A sample. The ends of a polynomial are always in it: only there a scan is compared with something
+ * else than itself. */
+static bool sample_right(struct gx_sampler *sampler, const struct gx_task *job, const void *results,
+                         uint64_t count, uint64_t *wrong)
 {
-    if (!count)
-        return true;
-    if (gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM)
-        return gx__transforms_right(sampler, job, results, count, wrong);
-    if (gx__op_verifier(job->op) == GX_VERIFY_MSM)
-        return gx__msm_right(sampler, job, results, count, wrong);
-    bool registered = gx__is_registered_op(job->op),
-         poly = gx__op_verifier(job->op) == GX_VERIFY_POLY;
-    if (job->op == GX_EVALUATE) {
-        *wrong = 0;
-        return gx__evaluate_right(job, results, sampler->instance);
-    }
-    if (registered && gx__op_verifier(job->op) == GX_VERIFY_WHOLE)
-        return registered_right(job, results, sampler->instance, wrong);
-    if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
-        *wrong = 0;
-        return !unrefused(job) &&
-               (reduction_right(job, results, sampler->instance) || excused(job));
-    }
+    bool poly = gx__op_verifier(job->op) == GX_VERIFY_POLY;
     struct look look = {.job = job,
                         .results = results,
+                        .compare = gx__is_registered_op(job->op) ? compare_registered
+                                   : poly                        ? compare_poly
+                                                                 : compare_gathered,
                         .seed = gx__sampler_random(sampler),
                         .count = count,
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
+                        .parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS,
                         .wrong = job->n};
-    look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
-    void (*look_at)(void *, size_t, uint32_t) = registered ? look_at_registered
-                                                : poly     ? look_at_poly
-                                                           : look_at_part;
-    gx__threads_spread(sampler->instance, look.parts, look_at, &look);
-    if (look.wrong == job->n)
-        return true;
+    if (poly) {
+        compare_poly(&look, NULL, 0, 1);
+        compare_poly(&look, NULL, job->n - 1, 1);
+    }
+    gx__threads_spread(sampler->instance, look.parts, look_at_part, &look);
     *wrong = look.wrong;
-    return poly ? gx__poly_excused(job) : excused(job);
+    return look.wrong == job->n || (job->trusted && (poly ? gx__poly_bad(job) : has_bad(job)));
+}
+
+bool gx__results_right(struct gx_sampler *sampler, const struct gx_task *job, const void *results,
+                       uint64_t count, uint64_t *wrong)
+{
+    *wrong = 0;
+    if (!count)
+        return true;
+    switch (gx__op_verifier(job->op)) {
+    case GX_VERIFY_TRANSFORM:
+        return gx__transforms_right(sampler, job, results, count, wrong);
+    case GX_VERIFY_MSM:
+        return gx__msm_right(sampler, job, results, count, wrong);
+    case GX_VERIFY_WHOLE:
+        if (gx__is_registered_op(job->op))
+            return registered_right(job, results, sampler->instance, wrong);
+        return (job->trusted || !has_bad(job)) &&
+               (reduction_right(job, results, sampler->instance) || (job->trusted && has_bad(job)));
+    default:
+        if (job->op == GX_EVALUATE)
+            return gx__evaluate_right(job, results, sampler->instance);
+        return sample_right(sampler, job, results, count, wrong);
+    }
 }
 
 bool gx__refusal_right(const struct gx_task *job, uint64_t index, char operand)

@@ -10,7 +10,7 @@
 #include "field/host.h"
 #include "field/scalar.h"
 #include "op/domain.h"
-#include "verify/ntt.h"
+#include "verify/parts.h"
 #include "route/probe.h"
 #include "support/harness.h"
 #include "support/oracle.h"
