@@ -35,19 +35,6 @@ uint64_t gx__health_retry_ns(const struct gx_device_slot *slot)
     return at > time ? at - time : 0;
 }
 
-/* It rests only because memory ran out. */
-static bool lacked_memory(const struct gx_device_slot *slot)
-{
-    return state_of(slot) == GX_HEALTH_RESTING && atomic_load(&slot->condition.lacked_memory);
-}
-
-bool gx__health_usable(const struct gx_device_slot *slot, bool insist)
-{
-    if (state_of(slot) < GX_HEALTH_RESTING || (insist && lacked_memory(slot)))
-        return true;
-    return !gx__health_retry_ns(slot) && !atomic_load(&slot->condition.testing);
-}
-
 bool gx__health_unfit(const struct gx_device_slot *slot)
 {
     return state_of(slot) == GX_HEALTH_RESTING && atomic_load(&slot->condition.unfit);
@@ -170,7 +157,7 @@ gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot 
 {
     struct gx_condition *c = &slot->condition;
     gx_health state = state_of(slot);
-    if (insist && lacked_memory(slot)) {
+    if (insist && state == GX_HEALTH_RESTING && atomic_load(&c->lacked_memory)) {
         *engine = gx__slot_enter(slot);
         if (*engine)
             return GX_OK;
@@ -192,8 +179,8 @@ gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot 
         }
         return s;
     }
-    gx_status s = GX_ERR_NO_DEVICE;
-    gx__explain(error, "device '%s' failed and is not used for a while", slot->name);
+    gx_status s = gx__refuse(error, GX_ERR_NO_DEVICE,
+                             "device '%s' failed and is not used for a while", slot->name);
     if (gx__health_retry_ns(slot) || atomic_exchange(&c->testing, true))
         return s;
     if (state_of(slot) == GX_HEALTH_GOOD) { /* another thread was faster */

@@ -24,11 +24,6 @@ static inline uint64_t gx__sample_every(const struct gx_instance *instance)
 /* Added to the clock; for tests. */
 extern _Atomic uint64_t gx__health_skip_ns;
 
-/* Whether the device can be a candidate: it is good, unused, or its rest is over. insist: "cpu" may
- * not take over, so that lack of memory for one job is no reason to refuse others. Any thread;
- * takes no lock. */
-bool gx__health_usable(const struct gx_device_slot *slot, bool insist);
-
 /* Whether it rests because it could not be opened, or failed its self-test. Its GPU may work under
  * another name. */
 bool gx__health_unfit(const struct gx_device_slot *slot);
@@ -38,7 +33,9 @@ bool gx__health_trusted(const struct gx_device_slot *slot);
 
 /* The engine of the device, with the caller as a user until gx__engine_release. Opens the device
  * and runs its self-test if needed. On failure message says why, and the failure is recorded.
- * GX_ERR_NO_DEVICE: it rests, or another thread is testing it. */
+ * GX_ERR_NO_DEVICE: it rests, or another thread is testing it. insist: "cpu" may not take over, so
+ * that lack of memory for one job is no reason to refuse others. Takes no lock if the device is
+ * good, or rests. */
 gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot, bool insist,
                            struct gx_engine **engine, struct gx_error *error);
 

@@ -219,10 +219,10 @@ static gx_status find_engine(struct gx_router *router, const struct gx_task *job
     if (s != GX_OK)
         return s;
     if (!home || *engine == home) {
-        s = gx__engine_ready(*engine, job, error);
-        if (s == GX_ERR_UNSUPPORTED) /* other failures will show when it runs */
-            gx__engine_release(*engine);
-        return s == GX_ERR_UNSUPPORTED ? s : GX_OK;
+        if (gx__have_kernels(*engine, job, 1, error))
+            return GX_OK;
+        gx__engine_release(*engine);
+        return GX_ERR_UNSUPPORTED;
     }
     gx__engine_release(*engine);
     if (atomic_load(&home->lost)) { /* the device has just been reopened under the same name */

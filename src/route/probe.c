@@ -87,12 +87,6 @@ static gx_status probe(struct gx_engine *engine, struct gx_sampler *sampler,
     return s;
 }
 
-gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
-                    size_t n, struct gx_error *error)
-{
-    return probe(engine, sampler, &(struct gx_task){.op = op, .field = field, .n = n}, error);
-}
-
 gx_status gx__probe_like(struct gx_engine *engine, struct gx_sampler *sampler,
                          const struct gx_task *like, struct gx_error *error)
 {

@@ -10,18 +10,14 @@
 #include "op/traits.h"
 #include "verify/verify.h"
 
-/* Runs an operation without parameters on n (1 .. GX_PROBE_ELEMS) random elements in host memory
- * and verifies all results. GX_ERR_DEVICE: a result is wrong; else the status of the engine. On
- * failure message says why. The caller must be a user of the engine. */
-gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
-                    size_t n, struct gx_error *error);
-
-/* The same with a small task like this one (gx_op_traits.probe). */
+/* Runs a small task like this one (gx_op_traits.probe) on random elements in host memory and
+ * verifies all results. GX_ERR_DEVICE: a result is wrong; else the status of the engine. On failure
+ * message says why. The caller must be a user of the engine. */
 gx_status gx__probe_like(struct gx_engine *engine, struct gx_sampler *sampler,
                          const struct gx_task *like, struct gx_error *error);
 
 /* Probes what the standard operations say (gx_op_traits.tested), where the device has it, and tests
- * that an element that is not canonical is found. As gx__probe. */
+ * that an element that is not canonical is found. As gx__probe_like. */
 gx_status gx__self_test(struct gx_engine *engine, struct gx_error *error);
 
 #endif

@@ -34,17 +34,6 @@ void gx__round_leave(struct gx_workspace *ws)
     ws->candidates = ws->choices = 0;
 }
 
-/* GX_ERR_UNSUPPORTED if the engine has no kernel for one of the jobs. Other failures will show when
- * it runs them. */
-static gx_status has_kernels(struct gx_engine *engine, const struct gx_task *jobs, size_t count,
-                             struct gx_error *error)
-{
-    gx_status s = GX_OK;
-    for (size_t i = 0; i < count && s != GX_ERR_UNSUPPORTED; i++)
-        s = gx__engine_ready(engine, &jobs[i], error);
-    return s == GX_ERR_UNSUPPORTED ? s : GX_OK;
-}
-
 /* Adds "cpu", even if it is not in the list of candidates. */
 static gx_status enter_host(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
                             struct gx_error *error)
@@ -53,12 +42,12 @@ static gx_status enter_host(struct gx_workspace *ws, const struct gx_task *jobs,
     gx_status s = gx__slot_open(&ws->router->slots, GX_HOST_DEVICE, &engine, error);
     if (s != GX_OK)
         return s;
-    s = has_kernels(engine, jobs, count, error);
-    if (s == GX_OK)
+    if (gx__have_kernels(engine, jobs, count, error)) {
         add_candidate(ws, engine->slot, engine);
-    else
-        gx__engine_release(engine);
-    return s;
+        return GX_OK;
+    }
+    gx__engine_release(engine);
+    return GX_ERR_UNSUPPORTED;
 }
 
 static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
@@ -73,25 +62,6 @@ static bool is_for_host(const struct gx_task *jobs, size_t count)
     while (i < count && !jobs[i].for_host)
         i++;
     return i < count;
-}
-
-/* Adds the device if it may run the jobs and has kernels for them. *unsupported: it has not. */
-static void enter_one(struct gx_workspace *ws, struct gx_call *call, struct gx_device_slot *slot,
-                      const struct gx_task *jobs, size_t count, bool *unsupported)
-{
-    struct gx_engine *engine;
-    *unsupported = false;
-    bool insist = call->policy == GX_POLICY_GPU;
-    if (!slot->host && !insist && is_for_host(jobs, count))
-        return;
-    if (!allowed(call->policy, slot) || !gx__health_usable(slot, insist) ||
-        gx__health_enter(&ws->router->slots, slot, insist, &engine, &call->error) != GX_OK)
-        return;
-    *unsupported = has_kernels(engine, jobs, count, &call->error) != GX_OK;
-    if (*unsupported)
-        gx__engine_release(engine);
-    else
-        add_candidate(ws, slot, engine);
 }
 
 static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call,
@@ -109,29 +79,24 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call,
     if (s != GX_OK)
         return s;
     call->error.text[0] = 0;
-    uint32_t without = 0; /* bits of the GPUs that cannot take part under the names so far */
-    for (size_t i = 0; i < router->names; i++) {
+    bool for_host = call->policy != GX_POLICY_GPU && is_for_host(jobs, count);
+    for (size_t i = 0; i < router->candidates; i++) {
+        struct gx_engine *engine;
         struct gx_device_slot *slot = router->candidate[i];
-        size_t entered = ws->candidates;
-        bool lacks, other_name = i >= router->candidates;
-        if (other_name && !(without >> slot->chip & 1))
+        if (!allowed(call->policy, slot) || (for_host && !slot->host))
             continue;
-        if (other_name)
-            gx__router_log_other_name(router, slot);
-        enter_one(ws, call, slot, jobs, count, &lacks);
-        unsupported = lacks ? GX_ERR_UNSUPPORTED : unsupported;
-        if (ws->candidates > entered)
-            without &= ~(1u << slot->chip);
-        else if (lacks || gx__health_unfit(slot))
-            without |= 1u << slot->chip;
+        s = gx__router_enter(router, slot, jobs, count, call->policy == GX_POLICY_GPU, &engine,
+                             &call->error);
+        if (s == GX_OK)
+            add_candidate(ws, engine->slot, engine);
+        unsupported = s == GX_ERR_UNSUPPORTED ? s : unsupported;
     }
     if (!ws->candidates && call->policy == GX_POLICY_GPU) {
         if (!call->error.text[0])
             gx__router_no_gpu(&call->error);
         return unsupported != GX_OK ? unsupported : GX_ERR_NO_DEVICE;
     }
-    if (!ws->candidates)
-        s = enter_host(ws, jobs, count, &call->error);
+    s = ws->candidates ? GX_OK : enter_host(ws, jobs, count, &call->error);
     ws->choices = ws->candidates;
     return s;
 }
@@ -196,11 +161,10 @@ static uint64_t waiting_of(const struct gx_workspace *ws, const struct gx_device
     uint64_t ns = atomic_load(&slot->waiting_ns);
     if (ws->only || !slot->chip) /* the candidates may not be listed yet */
         return ns;
-    for (size_t i = 0; i < router->names; i++) {
-        const struct gx_device_slot *other = router->candidate[i];
-        if (other != slot && other->chip == slot->chip)
-            ns += atomic_load(&other->waiting_ns);
-    }
+    for (size_t i = 0; i < router->candidates; i++)
+        for (const struct gx_device_slot *at = router->candidate[i]; at; at = at->other)
+            if (at != slot && at->chip == slot->chip)
+                ns += atomic_load(&at->waiting_ns);
     return ns;
 }
 

@@ -69,26 +69,26 @@ static void number_chip(struct gx_router *router, struct gx_device_slot *slot)
     if (slot->host || !gx__device_chip(router->slots.instance, slot->name, &chip))
         return;
     slot->chip = find_chip(router, &chip);
-    if (slot->chip || router->chips == GX_CANDIDATES_MAX)
+    if (slot->chip)
         return;
     router->chip[router->chips++] = chip;
     slot->chip = (uint32_t)router->chips;
 }
 
-static gx_status add_device(struct gx_router *router, const char *name, size_t most,
-                            struct gx_error *error)
+static gx_status add_device(struct gx_router *router, const char *name, struct gx_error *error)
 {
     struct gx_device_slot *slot;
-    if (router->names == most)
+    if (router->candidates == GX_CANDIDATES_MAX)
         return GX_OK;
     gx_status s = gx__slot_get(&router->slots, name, &slot, error);
     if (s != GX_OK)
         return s;
-    for (size_t i = 0; i < router->names; i++)
+    for (size_t i = 0; i < router->candidates; i++)
         if (router->candidate[i] == slot)
             return GX_OK;
     number_chip(router, slot);
-    router->candidate[router->names++] = slot;
+    slot->other = NULL;
+    router->candidate[router->candidates++] = slot;
     return GX_OK;
 }
 
@@ -98,15 +98,30 @@ static gx_status list_configured(struct gx_router *router, struct gx_error *erro
     char name[GX_LISTED_NAME];
     gx_status s = GX_OK;
     while (s == GX_OK && gx__next_name(&list, name))
-        s = add_device(router, name, GX_CANDIDATES_MAX, error);
-    router->candidates = router->names;
+        s = add_device(router, name, error);
     return s;
 }
 
-static bool is_other_name(const struct gx_router *router, const char *name)
+/* Adds a device that is the GPU of a candidate to the names of that. */
+static gx_status add_other_name(struct gx_router *router, const char *name, struct gx_error *error)
 {
     struct gx_chip chip;
-    return gx__device_chip(router->slots.instance, name, &chip) && find_chip(router, &chip);
+    struct gx_device_slot *slot;
+    uint32_t number =
+        gx__device_chip(router->slots.instance, name, &chip) ? find_chip(router, &chip) : 0;
+    gx_status s = number ? gx__slot_get(&router->slots, name, &slot, error) : GX_OK;
+    for (size_t i = 0; number && s == GX_OK && i < router->candidates; i++) {
+        struct gx_device_slot *last = router->candidate[i];
+        if (last->chip != number)
+            continue;
+        while (last->other)
+            last = last->other;
+        last->other = slot;
+        slot->chip = number;
+        slot->other = NULL;
+        break;
+    }
+    return s;
 }
 
 static gx_status list_automatic(struct gx_router *router, struct gx_error *error)
@@ -118,11 +133,10 @@ static gx_status list_automatic(struct gx_router *router, struct gx_error *error
         gx__explain(error, "devices cannot be listed: %s", gx_status_message(s));
     for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
         if (infos[i].automatic && infos[i].usable)
-            s = add_device(router, infos[i].name, GX_CANDIDATES_MAX, error);
-    router->candidates = router->names;
+            s = add_device(router, infos[i].name, error);
     for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
-        if (!infos[i].automatic && infos[i].usable && is_other_name(router, infos[i].name))
-            s = add_device(router, infos[i].name, GX_NAMES_MAX, error);
+        if (!infos[i].automatic && infos[i].usable)
+            s = add_other_name(router, infos[i].name, error);
     return s;
 }
 
@@ -135,7 +149,7 @@ gx_status gx__router_candidates(struct gx_router *router, struct gx_error *error
         gx__float_env_default(&caller);
         pthread_mutex_lock(&router->lock);
         if (!router->listed) {
-            router->candidates = router->names = router->chips = 0;
+            router->candidates = router->chips = 0;
             s = router->slots.instance->config.device ? list_configured(router, error)
                                                       : list_automatic(router, error);
             atomic_store_explicit(&router->listed, s == GX_OK, memory_order_release);
@@ -147,18 +161,46 @@ gx_status gx__router_candidates(struct gx_router *router, struct gx_error *error
     return s;
 }
 
-void gx__router_log_other_name(const struct gx_router *router, const struct gx_device_slot *slot)
+/* Logs that the device is about to be used in place of a candidate, the first time. */
+static void log_other_name(struct gx_instance *instance, const struct gx_device_slot *candidate,
+                           const struct gx_device_slot *slot)
 {
-    size_t i = 0;
     if (atomic_load(&slot->condition.state) != GX_HEALTH_UNUSED)
         return;
-    while (router->candidate[i]->chip != slot->chip)
-        i++;
-    bool unfit = gx__health_unfit(router->candidate[i]);
-    gx__log(router->slots.instance, unfit ? GX_LOG_WARNING : GX_LOG_INFO,
+    bool unfit = gx__health_unfit(candidate);
+    gx__log(instance, unfit ? GX_LOG_WARNING : GX_LOG_INFO,
             "device '%s' is used in place of '%s', the same GPU, which %s", slot->name,
-            router->candidate[i]->name,
-            unfit ? "cannot be used now" : "has no kernel for some jobs");
+            candidate->name, unfit ? "cannot be used now" : "has no kernel for some jobs");
+}
+
+bool gx__have_kernels(struct gx_engine *engine, const struct gx_task *jobs, size_t count,
+                      struct gx_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gx__engine_ready(engine, &jobs[i], error) == GX_ERR_UNSUPPORTED)
+            return false;
+    return true;
+}
+
+gx_status gx__router_enter(struct gx_router *router, struct gx_device_slot *candidate,
+                           const struct gx_task *jobs, size_t count, bool insist,
+                           struct gx_engine **engine, struct gx_error *error)
+{
+    gx_status lacks = GX_OK, s = GX_OK;
+    for (struct gx_device_slot *slot = candidate; slot; slot = slot->other) {
+        if (slot != candidate)
+            log_other_name(router->slots.instance, candidate, slot);
+        s = gx__health_enter(&router->slots, slot, insist, engine, error);
+        if (s == GX_OK && gx__have_kernels(*engine, jobs, count, error))
+            return GX_OK;
+        if (s == GX_OK) {
+            gx__engine_release(*engine);
+            lacks = GX_ERR_UNSUPPORTED;
+        } else if (!gx__health_unfit(slot)) {
+            break; /* it only rests */
+        }
+    }
+    return lacks ? lacks : s;
 }
 
 bool gx__is_routed(const struct gx_router *router, const char *device, gx_policy *policy)
@@ -189,23 +231,11 @@ gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **
     gx_status s = gx__router_candidates(router, error);
     if (s != GX_OK)
         return s;
-    uint32_t unfit = 0; /* bits of the GPUs that cannot be used under the names so far */
-    error->text[0] = 0;
     s = GX_ERR_NO_DEVICE;
-    for (size_t i = 0; i < router->names && s != GX_OK; i++) {
-        struct gx_device_slot *slot = router->candidate[i];
-        bool other_name = i >= router->candidates;
-        if (slot->host || (other_name && !(unfit >> slot->chip & 1)))
-            continue;
-        if (other_name)
-            gx__router_log_other_name(router, slot);
-        if (gx__health_usable(slot, true))
-            s = gx__health_enter(&router->slots, slot, true, engine, error);
-        if (gx__health_unfit(slot))
-            unfit |= 1u << slot->chip;
-    }
-    if (s != GX_OK && !error->text[0])
-        gx__router_no_gpu(error);
+    gx__router_no_gpu(error);
+    for (size_t i = 0; i < router->candidates && s != GX_OK; i++)
+        if (!router->candidate[i]->host)
+            s = gx__router_enter(router, router->candidate[i], NULL, 0, true, engine, error);
     return s;
 }
 

@@ -14,9 +14,6 @@
 struct gx_workspace;
 struct gx_helper;
 
-/* Candidates and other names of their GPUs. */
-#define GX_NAMES_MAX ((size_t)2 * GX_CANDIDATES_MAX)
-
 struct gx_router {
     struct gx_device_slots slots;
     gx_policy policy; /* default for calls that have none */
@@ -31,9 +28,7 @@ struct gx_router {
     pthread_mutex_t lock; /* protects the following */
     atomic_bool listed;   /* the candidates are complete, and constant from then on */
     size_t candidates;
-    size_t names; /* with other names of their GPUs behind the candidates: for what a candidate has
-                     no kernel for, and while it cannot be opened */
-    struct gx_device_slot *candidate[GX_NAMES_MAX];
+    struct gx_device_slot *candidate[GX_CANDIDATES_MAX];
     size_t chips; /* numbers given out, from 1 */
     struct gx_chip chip[GX_CANDIDATES_MAX];
     struct gx_workspace *workspaces; /* the other idle ones */
@@ -71,10 +66,17 @@ gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool 
  * and message says why. Any thread. */
 gx_status gx__router_candidates(struct gx_router *router, struct gx_error *error);
 
-/* Logs that the device is about to be used in place of a candidate that is the same GPU, the first
- * time. */
-void gx__router_log_other_name(const struct gx_router *router, const struct gx_device_slot *slot);
+/* False if the engine has no kernel for one of the jobs: message says which. Other failures will
+ * show when it runs them. */
+bool gx__have_kernels(struct gx_engine *engine, const struct gx_task *jobs, size_t count,
+                      struct gx_error *error);
 
+/* The engine of a candidate that has kernels for the jobs, with the caller as a user; or else, if
+ * it cannot be used or has no kernel, that of another name of its GPU. As gx__health_enter;
+ * GX_ERR_UNSUPPORTED: for lack of a kernel. */
+gx_status gx__router_enter(struct gx_router *router, struct gx_device_slot *candidate,
+                           const struct gx_task *jobs, size_t count, bool insist,
+                           struct gx_engine **engine, struct gx_error *error);
 /* The message if the policy requires a GPU and none is usable. */
 void gx__router_no_gpu(struct gx_error *error);
 

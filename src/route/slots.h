@@ -54,10 +54,13 @@ struct gx_kind_stats {
 
 struct gx_device_slot {
     char name[sizeof((gx_device_info *)0)->name];
-    gx_device_info info;   /* from enumeration; kind 0: a wrapper, known only when open */
-    bool host;             /* it is GX_HOST_DEVICE */
-    _Atomic uint32_t chip; /* the same for candidates that are one GPU; 0: not known; set by the
-                              router */
+    gx_device_info info; /* from enumeration; kind 0: a wrapper, known only when open */
+    bool host;           /* it is GX_HOST_DEVICE */
+    /* Set by the router for candidates: a number that is the same for those that are one GPU (0:
+     * not known), and the next name of this GPU, for what this one has no kernel for, and while it
+     * cannot be opened. */
+    _Atomic uint32_t chip;
+    struct gx_device_slot *other;
     struct gx_engine *_Atomic engine; /* NULL: not open */
     struct gx_model *_Atomic model;   /* NULL: not opened yet, no memory, or none is kept */
     struct gx_condition condition;

@@ -47,7 +47,7 @@ bool gx__must_go_via_host(const struct gx_task *job)
         home = gx__in_device_buffer(o) ? o->buf->engine : home;
     }
     struct gx_error error;
-    return home && gx__engine_ready(home, job, &error) == GX_ERR_UNSUPPORTED;
+    return home && !gx__have_kernels(home, job, 1, &error);
 }
 
 gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count)

@@ -337,13 +337,13 @@ static void expect_added(gx_ctx *ctx, gx_op op, const char *device_name)
 }
 
 /* No machine that runs this test has a GPU with several names, so a simulated one is made one. */
-static struct gx_device_slot *add_name(gx_ctx *ctx, const char *name, uint32_t chip)
+static struct gx_device_slot *add_name(gx_ctx *ctx, const char *name, size_t candidate)
 {
     struct gx_router *router = &ctx->router;
     struct gx_device_slot *slot;
     assert_int_equal(gx__slot_get(&router->slots, name, &slot, &error), GX_OK);
-    slot->chip = chip;
-    router->candidate[router->names++] = slot;
+    slot->chip = router->candidate[candidate]->chip;
+    router->candidate[candidate]->other = slot;
     return slot;
 }
 
@@ -373,13 +373,12 @@ static void other_name(void **state)
     assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
     expect_added(ctx, op, NULL);
     assert_int_equal(ctx->router.candidates, 2);
-    assert_int_equal(ctx->router.candidate[0]->chip, 1);
-    assert_int_equal(ctx->router.candidate[1]->chip, 2);
-    assert_int_equal(ctx->router.names, 2);
-    struct gx_device_slot *twin = add_name(ctx, other, 3); /* of another GPU */
-    expect_added(ctx, op, NULL);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(ctx->router.candidate[i]->chip, i + 1);
+        assert_null(ctx->router.candidate[i]->other);
+    }
+    struct gx_device_slot *twin = add_name(ctx, other, 1);
     assert_null(twin->engine);
-    twin->chip = 2;
     expect_added(ctx, op, other);
     expect_added(ctx, op, other);
     gx_close(&ctx);
@@ -446,7 +445,7 @@ static gx_ctx *open_with_other(const char *other, char *logged)
     assert_int_equal(gx_open(&config, &ctx), GX_OK);
     assert_int_equal(gx__router_candidates(&ctx->router, &error), GX_OK);
     assert_int_equal(ctx->router.candidates, 1);
-    add_name(ctx, other, ctx->router.candidate[0]->chip);
+    add_name(ctx, other, 0);
     return ctx;
 }
 

@@ -281,10 +281,11 @@ static void devices_that_work_pass(void **state)
         atomic_store(&instance.curves, i ? 1u << GX_BN254_G1 : all_curves());
         if (gx__self_test(&engine, &error) != GX_OK)
             fail_msg("%s: %s", names[i], error.text);
-        for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
-            if (gx__probe(&engine, &sampler, GX_SUB, gxt_fields[f], GX_PROBE_ELEMS, &error) !=
-                GX_OK)
+        for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+            const struct gx_task like = {.op = GX_SUB, .field = gxt_fields[f]};
+            if (gx__probe_like(&engine, &sampler, &like, &error) != GX_OK)
                 fail_msg("%s: %s", names[i], error.text);
+        }
         close_engine();
     }
 }
