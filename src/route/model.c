@@ -33,7 +33,6 @@ struct gx_model {
     _Atomic double next_ns;
     pthread_mutex_t lock; /* for writers */
     bool changed;         /* since it was read or saved */
-    uint32_t since;       /* saved points up to this date were dropped on purpose; 0: none */
 };
 
 /* Whether value is 1 .. last; 0 wraps around. */
@@ -267,18 +266,10 @@ void gx__model_set_next_ns(struct gx_model *model, double ns)
 
 void gx__model_forget(struct gx_model *model, const struct gx_kind *kind)
 {
-    uint32_t now = gx__date_s();
     pthread_mutex_lock(&model->lock);
-    struct gx_time_curve *curve = kind && valid(kind) ? find(model, kind) : NULL;
+    struct gx_time_curve *curve = valid(kind) ? find(model, kind) : NULL;
     if (curve)
-        gx__time_curve_forget(curve, now);
-    if (!kind) {
-        struct gx_kind each;
-        for (uint64_t at = 0; (curve = gx__kind_next(&model->curves, &at, &each)) != NULL;)
-            gx__time_curve_forget(curve, now);
-        atomic_store(&model->next_ns, 0);
-        model->since = now;
-    }
+        gx__time_curve_forget(curve, gx__date_s());
     model->changed = true;
     pthread_mutex_unlock(&model->lock);
 }
@@ -292,7 +283,7 @@ static void take(struct gx_model *model, const struct gx_saved_point *saved, uin
                                  (gx_residency)saved->residency, (gx_path)saved->path,
                                  saved->size_class};
     uint64_t age = now > saved->date ? now - saved->date : 0, ahead = saved->date - (uint64_t)now;
-    if (age > STALE_S || (saved->date > now && ahead > FUTURE_S) || saved->date <= model->since)
+    if (age > STALE_S || (saved->date > now && ahead > FUTURE_S))
         return;
     struct gx_time_curve *curve = get_curve(model, &kind);
     if (!curve || saved->date <= curve->since)
@@ -307,7 +298,7 @@ void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, 
     pthread_mutex_lock(&model->lock);
     for (uint32_t i = 0; i < saved->count; i++)
         take(model, &saved->point[i], now);
-    if (gx__model_next_ns(model) <= 0 && !model->since)
+    if (gx__model_next_ns(model) <= 0)
         atomic_store(&model->next_ns, saved->next_ns);
     pthread_mutex_unlock(&model->lock);
 }

@@ -27,7 +27,7 @@ struct gx_model *gx__model_open(struct gx_instance *instance, const char *device
 void gx__model_close(struct gx_model *model);
 /* Saves the model in the cache folder; false: cannot be written. Any thread. */
 bool gx__model_save(struct gx_model *model);
-/* Drops the measurements of one kind, or of all (NULL). Any thread. */
+/* Drops the measurements of one kind. Any thread. */
 void gx__model_forget(struct gx_model *model, const struct gx_kind *kind);
 
 /* Merges a saved model (store.h): takes points that are newer than its own and, at the date `now`,

@@ -244,7 +244,8 @@ static void progress_and_cancel(void **state)
     assert_true(rows_of(0) >= 3 * 6);
     assert_true(rows_of(1) >= 3 * 2);
     size_t before = rows_of(0);
-    gx__model_forget(devices[0].model, NULL);
+    close_devices();
+    open_devices("sim:desktop", "cpu");
     p = (struct progress){.end_at = 3};
     assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL),
                      GX_ERR_CANCELLED);

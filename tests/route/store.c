@@ -416,7 +416,7 @@ static void one_after_the_other(void **state)
     gx__model_forget(first, &mul);
     assert_true(gx__model_save(first));
     assert_true(predict(first, &mul, 64) == -1);
-    gx__model_forget(first, NULL);
+    gx__model_forget(first, &add);
     gx__model_learn(first, &mul, 64, 300);
     gx__model_close(first);
     first = open_model();
