@@ -335,7 +335,7 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
     struct gx_router *router = ws->router;
     struct gx_batch batch;
     const struct gx_task *jobs;
-    gx_status s = gx__round_plain(ws, call->jobs + first, count, &jobs);
+    gx_status s = gx__lay_out(ws, call->jobs + first, count, false, &jobs);
     *reported = s == GX_OK ? count : 0;
     if (s != GX_OK) {
         gx__explain(&call->error, "%s", gx_status_message(s));

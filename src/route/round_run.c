@@ -213,7 +213,8 @@ gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call,
                            const struct gx_task *jobs, size_t count, bool explore)
 {
     uint64_t replaced;
-    if (!gx__workspace_reserve(ws, &ws->parts, &ws->part_room, count, sizeof *ws->parts))
+    ws->parts = gx__workspace_room(ws, GX_ROOM_PARTS, count, sizeof *ws->parts);
+    if (!ws->parts)
         return gx__refuse(&call->error, GX_ERR_OUT_OF_MEMORY, "no memory to choose a device");
     gx_status s = enter_all(ws, call, jobs, count);
     if (s != GX_OK)
@@ -246,7 +247,8 @@ static void assign_spare(struct gx_workspace *ws)
     for (size_t i = 0; i < ws->shards; i++)
         if (!ws->shard[i].candidate->slot->host)
             bytes += gx__shard_spare(&ws->shard[i]);
-    if (!bytes || !gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, bytes, 1))
+    ws->spare = bytes ? gx__workspace_room(ws, GX_ROOM_SPARE, bytes, 1) : NULL;
+    if (!ws->spare)
         return;
     for (size_t i = 0; i < ws->shards; i++) {
         struct gx_shard *shard = &ws->shard[i];
@@ -263,8 +265,9 @@ gx_status gx__round_make_shards(struct gx_workspace *ws, const struct gx_call *c
     double fractions[GX_CANDIDATES_MAX];
     struct gx_share shares[GX_CANDIDATES_MAX];
     size_t room = count + d->portions, at = 0;
-    if (!gx__workspace_reserve(ws, &ws->jobs, &ws->job_room, room, sizeof *ws->jobs) ||
-        !gx__workspace_reserve(ws, &ws->reports, &ws->report_room, room, sizeof *ws->reports))
+    ws->jobs = gx__workspace_room(ws, GX_ROOM_JOBS, room, sizeof *ws->jobs);
+    ws->reports = gx__workspace_room(ws, GX_ROOM_REPORTS, room, sizeof *ws->reports);
+    if (!ws->jobs || !ws->reports)
         return GX_ERR_OUT_OF_MEMORY;
     for (size_t i = 0; i < d->portions; i++)
         fractions[i] = d->portion[i].fraction;
@@ -290,36 +293,6 @@ gx_status gx__round_make_shards(struct gx_workspace *ws, const struct gx_call *c
     for (size_t i = 0; i < ws->shards; i++)
         ws->shard[i].together = ws->shards > 1;
     assign_spare(ws);
-    return GX_OK;
-}
-
-gx_status gx__round_plain(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
-                          const struct gx_task **out)
-{
-    bool any = false;
-    for (size_t i = 0; i < count && !any; i++)
-        for (int k = 0; k < GX_OPERANDS; k++)
-            any |= jobs[i].operand[k].buf && jobs[i].operand[k].buf->engine->slot->host;
-    *out = jobs;
-    if (!any)
-        return GX_OK;
-    if (!gx__workspace_reserve(ws, &ws->round, &ws->round_room, count, sizeof *ws->round))
-        return GX_ERR_OUT_OF_MEMORY;
-    memcpy(ws->round, jobs, count * sizeof *jobs);
-    *out = ws->round;
-    for (size_t i = 0; i < count; i++) {
-        for (int k = 0; k < GX_OPERANDS; k++) {
-            struct gx_place *place = &ws->round[i].operand[k];
-            struct gx_buf *buf = place->buf;
-            void *memory;
-            if (!buf || !buf->engine->slot->host)
-                continue;
-            gx_status s = buf->engine->device.ops->map(&buf->engine->device, &buf->mem, &memory);
-            if (s != GX_OK)
-                return s;
-            *place = gx__at_host((char *)memory + place->offset);
-        }
-    }
     return GX_OK;
 }
 
@@ -478,7 +451,7 @@ static gx_status abandon(struct gx_workspace *ws, struct gx_call *call, gx_statu
 static gx_status prepare(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count)
 {
     const struct gx_task *jobs;
-    gx_status s = gx__round_plain(ws, call->jobs + first, count, &jobs);
+    gx_status s = gx__lay_out(ws, call->jobs + first, count, false, &jobs);
     if (s != GX_OK) {
         gx__explain(&call->error, "%s", gx_status_message(s));
         return s;

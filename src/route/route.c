@@ -335,8 +335,8 @@ static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *
 gx_status gx__find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
                           struct gx_rounds *rounds)
 {
-    if (count > 1 && !gx__workspace_reserve(ws, &ws->extents, &ws->extent_room, count,
-                                            GX_EXTENTS * sizeof *ws->extents))
+    ws->extents = gx__workspace_room(ws, GX_ROOM_EXTENTS, count, GX_EXTENTS * sizeof *ws->extents);
+    if (!ws->extents)
         return GX_ERR_OUT_OF_MEMORY;
     *rounds = (struct gx_rounds){jobs, count, gx__jobs_apart(jobs, count, true, ws->extents)};
     return GX_OK;
@@ -524,14 +524,14 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
     if (runs_elsewhere(p->ws, call, first,
                        gx__resident_engine(jobs) ? resident_count(call, first) : 0)) {
         p->count = 1;
-        gx_status s = gx__lay_out(p->ws, jobs, 1);
-        return s == GX_OK ? propose_round(call, p->ws->round, p) : s;
+        gx_status s = gx__lay_out(p->ws, jobs, 1, true, &jobs);
+        return s == GX_OK ? propose_round(call, jobs, p) : s;
     }
     struct gx_engine *home = gx__resident_engine(jobs);
     gx_status s = gx__find_rounds(p->ws, call->jobs, call->count, &rounds);
     if (s == GX_OK) {
         p->count = home ? resident_count(call, first) : round_count(&rounds, call, first);
-        s = gx__round_plain(p->ws, jobs, p->count, &jobs);
+        s = gx__lay_out(p->ws, jobs, p->count, false, &jobs);
     }
     if (s != GX_OK || !home)
         return s == GX_OK ? propose_round(call, jobs, p) : s;

@@ -14,6 +14,9 @@
 struct gx_workspace;
 struct gx_helper;
 
+/* More are freed when they become idle. */
+#define GX_IDLE_WORKSPACES 32
+
 struct gx_router {
     struct gx_device_slots slots;
     gx_policy policy; /* default for calls that have none */
@@ -23,7 +26,7 @@ struct gx_router {
     _Atomic uint64_t unsearched_ns; /* time of calls that "cpu" did rather than look for devices */
     _Atomic uint64_t search_ns;     /* the most that may be; 0: not known yet */
     struct gx_exploring exploring;
-    struct gx_workspace *_Atomic warm; /* an idle workspace, taken without the lock */
+    struct gx_workspace *_Atomic idle_workspace[GX_IDLE_WORKSPACES];
 
     pthread_mutex_t lock; /* protects the following */
     atomic_bool listed;   /* the candidates are complete, and constant from then on */
@@ -31,9 +34,8 @@ struct gx_router {
     struct gx_device_slot *candidate[GX_CANDIDATES_MAX];
     size_t chips; /* numbers given out, from 1 */
     struct gx_chip chip[GX_CANDIDATES_MAX];
-    struct gx_workspace *workspaces; /* the other idle ones */
-    struct gx_helper *helpers;       /* threads that run shards: all, */
-    struct gx_helper *idle;          /* and the idle ones */
+    struct gx_helper *helpers; /* threads that run shards: all, */
+    struct gx_helper *idle;    /* and the idle ones */
     size_t helper_count;
 };
 

@@ -30,6 +30,7 @@ static bool is_replaced(const struct gx_task *job, int which)
            !(job->broadcast >> which & 1);
 }
 
+/* What an operand in a buffer of a device needs. */
 static size_t room_for(const struct gx_task *job, int which)
 {
     if (!gx__in_device_buffer(&job->operand[which]) || is_replaced(job, which))
@@ -50,32 +51,49 @@ bool gx__must_go_via_host(const struct gx_task *job)
     return home && !gx__have_kernels(home, job, 1, &error);
 }
 
-gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count)
+static gx_status map(struct gx_place *place)
 {
-    const struct gx_task *plain;
-    size_t bytes = 0, at = 0;
+    struct gx_device *device = &place->buf->engine->device;
+    void *memory;
+    gx_status s = device->ops->map(device, &place->buf->mem, &memory);
+    if (s == GX_OK)
+        *place = gx__at_host((char *)memory + place->offset);
+    return s;
+}
+
+gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count, bool all,
+                      const struct gx_task **out)
+{
+    size_t bytes = 0;
+    bool any = false;
     for (size_t j = 0; j < count; j++)
-        for (int i = 0; i <= jobs[j].operands; i++)
-            bytes += room_for(&jobs[j], i);
-    gx_status s = gx__round_plain(ws, jobs, count, &plain);
-    if (s != GX_OK)
-        return s;
-    if (!gx__workspace_reserve(ws, &ws->copies, &ws->copies_room, bytes, 1) ||
-        (plain == jobs &&
-         !gx__workspace_reserve(ws, &ws->round, &ws->round_room, count, sizeof *ws->round)))
-        return GX_ERR_OUT_OF_MEMORY;
-    if (plain == jobs)
-        memcpy(ws->round, jobs, count * sizeof *jobs);
-    for (size_t j = 0; j < count; j++) {
-        struct gx_task *job = &ws->round[j];
-        for (int i = 0; i <= job->operands; i++) {
-            if (!gx__in_device_buffer(&jobs[j].operand[i]))
-                continue;
-            job->operand[i] = is_replaced(&jobs[j], i) ? job->out : gx__at_host(ws->copies + at);
-            at += room_for(&jobs[j], i);
+        for (int i = 0; i <= jobs[j].operands; i++) {
+            const struct gx_place *o = &jobs[j].operand[i];
+            any |= o->buf && (all || !gx__in_device_buffer(o));
+            bytes += all ? room_for(&jobs[j], i) : 0;
         }
-    }
-    return GX_OK;
+    *out = jobs;
+    if (!any)
+        return GX_OK;
+    ws->round = gx__workspace_room(ws, GX_ROOM_ROUND, count, sizeof *ws->round);
+    ws->copies = gx__workspace_room(ws, GX_ROOM_COPIES, bytes, 1);
+    if (!ws->round || !ws->copies)
+        return GX_ERR_OUT_OF_MEMORY;
+    memcpy(ws->round, jobs, count * sizeof *jobs);
+    *out = ws->round;
+    gx_status s = GX_OK;
+    char *copy = ws->copies;
+    for (size_t j = 0; j < count && s == GX_OK; j++)
+        for (int i = 0; i <= jobs[j].operands && s == GX_OK; i++) {
+            struct gx_task *job = &ws->round[j];
+            if (!gx__in_device_buffer(&jobs[j].operand[i])) {
+                s = jobs[j].operand[i].buf ? map(&job->operand[i]) : GX_OK;
+            } else if (all) {
+                job->operand[i] = is_replaced(&jobs[j], i) ? job->out : gx__at_host(copy);
+                copy += room_for(&jobs[j], i);
+            }
+        }
+    return s;
 }
 
 /* ---- whether to move ---- */
@@ -128,8 +146,8 @@ bool gx__pays_via_host(struct gx_workspace *ws, const struct gx_call *call, size
         copies * MOVE_MARGIN >= p.ns)
         return false;
     struct gx_call asked = *call; /* its message does not matter */
-    if (gx__lay_out(ws, job, 1) != GX_OK ||
-        gx__round_decide(ws, &asked, ws->round, 1, false) != GX_OK)
+    if (gx__lay_out(ws, job, 1, true, &job) != GX_OK ||
+        gx__round_decide(ws, &asked, job, 1, false) != GX_OK)
         return false;
     double elsewhere = ws->decision.best_ns;
     gx__round_leave(ws);
@@ -170,7 +188,8 @@ static gx_status write_result(struct gx_workspace *ws, const struct gx_task *job
         return s;
     struct gx_engine *engine = job->out.buf->engine;
     gx__explain(&call->error, "no memory to verify a result");
-    if (!gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, bytes, 1))
+    ws->spare = gx__workspace_room(ws, GX_ROOM_SPARE, bytes, 1);
+    if (!ws->spare)
         return GX_ERR_OUT_OF_MEMORY;
     s = copy(ws, &job->out, ws->spare, bytes, false, ns, call);
     if (s != GX_OK || !memcmp(ws->spare, result, bytes))
@@ -185,19 +204,19 @@ gx_status gx__run_via_host(struct gx_workspace *ws, struct gx_call *call, size_t
 {
     struct gx_outcome own = {.reason = GX_REASON_NONE},
                       *r = call->reports ? &call->reports[index] : &own;
-    const struct gx_task *job = &call->jobs[index];
+    const struct gx_task *job = &call->jobs[index], *laid_out;
     struct gx_call there = *call;
     uint64_t copies = 0;
     *reported = 0;
-    gx_status s = gx__lay_out(ws, job, 1);
+    gx_status s = gx__lay_out(ws, job, 1, true, &laid_out);
     if (s != GX_OK)
         gx__explain(&call->error, "%s", gx_status_message(s));
     for (int i = GX_A; i <= job->operands && s == GX_OK; i++)
-        s = copy(ws, &job->operand[i], ws->round->operand[i].host, gx__operand_bytes(job, i), false,
+        s = copy(ws, &job->operand[i], laid_out->operand[i].host, gx__operand_bytes(job, i), false,
                  &copies, call);
     if (s != GX_OK)
         return s;
-    there.jobs = ws->round;
+    there.jobs = laid_out;
     there.count = 1;
     there.reports = r;
     s = gx__round_run(ws, &there, 0, 1, reported);

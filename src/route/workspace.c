@@ -33,14 +33,10 @@ static const gx_allocator *allocator(const struct gx_router *router)
 
 struct gx_workspace *gx__workspace_take(struct gx_router *router)
 {
-    struct gx_workspace *ws = atomic_exchange(&router->warm, NULL);
-    if (ws)
-        return ws;
-    pthread_mutex_lock(&router->lock);
-    ws = router->workspaces;
-    if (ws)
-        router->workspaces = ws->next;
-    pthread_mutex_unlock(&router->lock);
+    struct gx_workspace *ws = NULL;
+    for (size_t i = 0; i < GX_IDLE_WORKSPACES && !ws; i++)
+        if (atomic_load_explicit(&router->idle_workspace[i], memory_order_relaxed))
+            ws = atomic_exchange(&router->idle_workspace[i], NULL);
     if (ws)
         return ws;
     ws = gx__alloc(allocator(router), sizeof *ws);
@@ -51,64 +47,55 @@ struct gx_workspace *gx__workspace_take(struct gx_router *router)
     return ws;
 }
 
-static void free_memory(struct gx_router *router, char **memory, size_t *room)
+/* Those from `first` on that are larger than `kept` bytes. */
+static void free_rooms(struct gx_workspace *ws, size_t first, size_t kept)
 {
-    gx__free(allocator(router), *memory);
-    *memory = NULL;
-    *room = 0;
+    for (size_t i = first; i < GX_ROOMS; i++)
+        if (ws->room[i].bytes > kept) {
+            gx__free(allocator(ws->router), ws->room[i].memory);
+            ws->room[i] = (struct gx_room){0};
+        }
+}
+
+static void free_workspace(struct gx_workspace *ws)
+{
+    free_rooms(ws, 0, 0);
+    pthread_cond_destroy(&ws->changed);
+    gx__free(allocator(ws->router), ws);
 }
 
 void gx__workspace_give(struct gx_workspace *ws)
 {
-    struct gx_router *router = ws->router;
     ws->only = NULL;
-    if (ws->spare_room > SPARE_KEPT)
-        free_memory(router, &ws->spare, &ws->spare_room);
-    if (ws->copies_room > SPARE_KEPT)
-        free_memory(router, &ws->copies, &ws->copies_room);
-    struct gx_workspace *none = NULL;
-    if (atomic_compare_exchange_strong(&router->warm, &none, ws))
-        return;
-    pthread_mutex_lock(&router->lock);
-    ws->next = router->workspaces;
-    router->workspaces = ws;
-    pthread_mutex_unlock(&router->lock);
+    free_rooms(ws, GX_ROOM_SPARE, SPARE_KEPT);
+    for (size_t i = 0; i < GX_IDLE_WORKSPACES; i++) {
+        struct gx_workspace *none = NULL;
+        if (atomic_compare_exchange_strong(&ws->router->idle_workspace[i], &none, ws))
+            return;
+    }
+    free_workspace(ws);
 }
 
 void gx__workspaces_free(struct gx_router *router)
 {
-    struct gx_workspace *warm = atomic_exchange(&router->warm, NULL);
-    if (warm) {
-        warm->next = router->workspaces;
-        router->workspaces = warm;
+    for (size_t i = 0; i < GX_IDLE_WORKSPACES; i++) {
+        struct gx_workspace *ws = atomic_exchange(&router->idle_workspace[i], NULL);
+        if (ws)
+            free_workspace(ws);
     }
-    for (struct gx_workspace *ws = router->workspaces, *next; ws; ws = next) {
-        next = ws->next;
-        gx__free(allocator(router), ws->spare);
-        gx__free(allocator(router), ws->copies);
-        gx__free(allocator(router), ws->parts);
-        gx__free(allocator(router), ws->jobs);
-        gx__free(allocator(router), ws->round);
-        gx__free(allocator(router), ws->extents);
-        gx__free(allocator(router), ws->reports);
-        pthread_cond_destroy(&ws->changed);
-        gx__free(allocator(router), ws);
-    }
-    router->workspaces = NULL;
 }
 
-bool gx__workspace_reserve(struct gx_workspace *ws, void *memory, size_t *room, size_t count,
-                           size_t bytes)
+void *gx__workspace_room(struct gx_workspace *ws, enum gx_room_for what, size_t count, size_t bytes)
 {
-    void *at; /* copied by memcpy because *memory may be any pointer type */
-    if (count <= *room)
-        return true;
-    memcpy(&at, memory, sizeof at);
-    gx__free(allocator(ws->router), at);
-    at = count <= SIZE_MAX / 2 / bytes ? gx__alloc(allocator(ws->router), count * bytes) : NULL;
-    memcpy(memory, &at, sizeof at);
-    *room = at ? count : 0;
-    return at != NULL;
+    struct gx_room *room = &ws->room[what];
+    count = count ? count : 1;
+    if (count > room->bytes / bytes) {
+        gx__free(allocator(ws->router), room->memory);
+        bool fits = count <= SIZE_MAX / 2 / bytes;
+        room->memory = fits ? gx__alloc(allocator(ws->router), count * bytes) : NULL;
+        room->bytes = room->memory ? count * bytes : 0;
+    }
+    return room->memory;
 }
 
 /* ---- helpers ---- */

@@ -43,10 +43,26 @@ struct gx_shard {
     bool done; /* protected by the router's lock */
 };
 
+enum gx_room_for {
+    GX_ROOM_PARTS,
+    GX_ROOM_JOBS,
+    GX_ROOM_ROUND,
+    GX_ROOM_REPORTS,
+    GX_ROOM_EXTENTS,
+    GX_ROOM_SPARE,  /* results in place */
+    GX_ROOM_COPIES, /* contents of device buffers */
+    GX_ROOMS
+};
+
+/* Memory that grows. */
+struct gx_room {
+    void *memory;
+    size_t bytes;
+};
+
 struct gx_workspace {
     struct gx_router *router;
     struct gx_engine *only; /* the one that must run all: named, or with all buffers. NULL: any */
-    struct gx_workspace *next;
     pthread_cond_t changed; /* a shard is done */
     size_t choices;         /* the first candidates, which the decision was between */
     size_t candidates;      /* with "cpu" added as the last resort */
@@ -57,14 +73,13 @@ struct gx_workspace {
     struct gx_error error; /* the first failure that another device made up for */
     size_t shards;
     struct gx_shard shard[GX_CANDIDATES_MAX];
-    size_t part_count, part_room;
-    struct gx_part *parts;
-    size_t job_room, report_room, round_room, spare_room, extent_room, copies_room;
+    size_t part_count;
+    struct gx_part *parts; /* these are in rooms */
     struct gx_task *jobs, *round;
     struct gx_outcome *reports;
     struct gx_extent *extents;
-    char *spare;
-    char *copies; /* contents of device buffers */
+    char *spare, *copies;
+    struct gx_room room[GX_ROOMS];
 };
 
 /* ---- workspace.c ---- */
@@ -74,10 +89,9 @@ struct gx_workspace *gx__workspace_take(struct gx_router *router);
 void gx__workspace_give(struct gx_workspace *ws);
 void gx__workspaces_free(struct gx_router *router);
 
-/* Makes room for `count` items of `bytes` each in *memory, which has room for *room of them;
- * growing loses the contents. False: out of memory, and *memory is NULL. */
-bool gx__workspace_reserve(struct gx_workspace *ws, void *memory, size_t *room, size_t count,
-                           size_t bytes);
+/* Room for `count` items of `bytes` each; growing loses the contents. NULL: out of memory. */
+void *gx__workspace_room(struct gx_workspace *ws, enum gx_room_for what, size_t count,
+                         size_t bytes);
 
 /* Has another thread run the shard. False: no thread is available, and the caller must run it. */
 bool gx__shard_send(struct gx_workspace *ws, struct gx_shard *shard);
@@ -139,10 +153,6 @@ gx_status gx__round_make_shards(struct gx_workspace *ws, const struct gx_call *c
  * reports and are counted. On failure call->failed and call->error.text are set. */
 gx_status gx__round_run(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
                         size_t *reported);
-/* Replaces buffers of "cpu" by the host memory they are, in a copy of the jobs; *out is `jobs` if
- * there are no such buffers. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__round_plain(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
-                          const struct gx_task **out);
 
 /* ---- named.c ---- */
 
@@ -192,9 +202,11 @@ gx_status gx__find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, s
 /* The job has buffers on more than one device other than "cpu", or on one that has no kernel for
  * it. */
 bool gx__must_go_via_host(const struct gx_task *job);
-/* Writes the jobs to workspace->round with host memory of the workspace in place of device buffers.
- * Copies no operands. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count);
+/* Replaces buffers of "cpu" by the host memory they are, and with `all` those of other devices by
+ * memory of the workspace, to which no operand is copied yet. *out is workspace->round, or `jobs`
+ * if there is nothing to replace. GX_ERR_OUT_OF_MEMORY. */
+gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count, bool all,
+                      const struct gx_task **out);
 /* Whether a job with buffers on one device finishes sooner elsewhere, copies included: then it runs
  * like that, too. Few do: inversions of a few elements, which take a GPU many passes. */
 bool gx__pays_via_host(struct gx_workspace *ws, const struct gx_call *call, size_t index);
