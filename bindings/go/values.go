@@ -206,7 +206,6 @@ const (
 	PolicyAuto       Policy = C.GX_POLICY_AUTO
 	PolicyCPU        Policy = C.GX_POLICY_CPU
 	PolicyGPU        Policy = C.GX_POLICY_GPU
-	PolicyLatency    Policy = C.GX_POLICY_LATENCY
 	PolicyThroughput Policy = C.GX_POLICY_THROUGHPUT
 )
 

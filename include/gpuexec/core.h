@@ -174,8 +174,7 @@ enum {
                                 if that is predicted to be faster */
     GX_POLICY_CPU = 1,       /* "cpu" only */
     GX_POLICY_GPU = 2,       /* any device but "cpu"; never falls back to "cpu" */
-    GX_POLICY_LATENCY = 3,   /* a single device, judged by its slower calls; no exploration */
-    GX_POLICY_THROUGHPUT = 4 /* keep all devices busy: split if there is any gain */
+    GX_POLICY_THROUGHPUT = 3 /* keep all devices busy: split if there is any gain */
 };
 
 /* What a message is about. */

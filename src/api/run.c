@@ -23,7 +23,7 @@ static gx_status check_opts(const gx_run_params *opts, const char **why)
     if (opts->mode >= GX_MODES)
         *why = "gx_run_params.mode is none of auto, sequential, single-submit, pipelined";
     if (opts->policy >= GX_POLICIES)
-        *why = "gx_run_params.policy is none of auto, cpu, gpu, latency, throughput";
+        *why = "gx_run_params.policy is none of auto, cpu, gpu, throughput";
     if (opts->reserved)
         *why = "gx_run_params.reserved is not 0";
     return *why ? GX_ERR_INVALID : GX_OK;

@@ -34,8 +34,7 @@
     X(GX_POLICY_AUTO, 0, "auto")                                                                   \
     X(GX_POLICY_CPU, 1, "cpu")                                                                     \
     X(GX_POLICY_GPU, 2, "gpu")                                                                     \
-    X(GX_POLICY_LATENCY, 3, "latency")                                                             \
-    X(GX_POLICY_THROUGHPUT, 4, "throughput")
+    X(GX_POLICY_THROUGHPUT, 3, "throughput")
 #define GX__REASON_LIST(X)                                                                         \
     X(GX_REASON_NONE, 0, "none")                                                                   \
     X(GX_REASON_ASKED, 1, "asked")                                                                 \

@@ -23,7 +23,7 @@ enum kind { TEXT, NAMES, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BOOL };
     X(device, NAMES, "device", "GPUEXEC_DEVICE", "NAMES",                                          \
       "device to run on, or a comma-separated list to choose from (see 'gpuexec devices')")        \
     X(policy, POLICY, "policy", "GPUEXEC_POLICY", "POLICY",                                        \
-      "auto, cpu, gpu, latency or throughput: how to choose a device")                             \
+      "auto, cpu, gpu or throughput: how to choose a device")                                      \
     X(sample_every, U64, "sample-every", "GPUEXEC_SAMPLE_EVERY", "N",                              \
       "recompute and compare one in N elements computed by GPUs; 1: all (default 1000; none if "   \
       "the device is named)")                                                                      \

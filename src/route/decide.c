@@ -48,37 +48,31 @@ static bool predict_part(const struct gx_question *q, const struct gx_candidate_
 
 /* For several kinds, the launch cost counts once: the largest of theirs. */
 static bool predict_parts(const struct gx_question *q, const struct gx_candidate_cost *candidate,
-                          double fraction, struct gx_prediction *sum)
+                          double fraction, double *ns)
 {
-    struct gx_prediction start = {0}, none, all;
-    *sum = start;
+    struct gx_prediction none = {0}, all;
+    double start = 0;
+    *ns = 0;
     for (size_t k = 0; k < q->part_count; k++) {
-        if (!predict_part(q, candidate, k, 0, &none) ||
+        if ((q->part_count > 1 && !predict_part(q, candidate, k, 0, &none)) ||
             !predict_part(q, candidate, k, fraction * q->parts[k].elements, &all))
             return false;
-        start.ns = fmax(start.ns, none.ns);
-        start.slow_ns = fmax(start.slow_ns, none.slow_ns);
-        sum->ns += fmax(0, all.ns - none.ns);
-        sum->slow_ns += fmax(0, all.slow_ns - none.slow_ns);
+        start = fmax(start, none.ns);
+        *ns += fmax(0, all.ns - none.ns);
     }
-    sum->ns += start.ns;
-    sum->slow_ns += start.slow_ns;
+    *ns += start;
     return true;
 }
 
 bool gx__predict_round(const struct gx_question *q, const struct gx_candidate_cost *candidate,
-                       double fraction, struct gx_prediction *p)
+                       double fraction, double *ns)
 {
-    bool known = q->part_count == 1
-                     ? predict_part(q, candidate, 0, fraction * q->parts[0].elements, p)
-                     : predict_parts(q, candidate, fraction, p);
-    if (!known)
+    if (!predict_parts(q, candidate, fraction, ns))
         return false;
-    double more = fraction * (double)q->jobs - 1, ns = fraction * candidate->extra_ns;
+    double more = fraction * (double)q->jobs - 1;
+    *ns += fraction * candidate->extra_ns;
     if (more > 0)
-        ns += more * q->predictor->next_ns(candidate->model);
-    p->ns += ns;
-    p->slow_ns += ns;
+        *ns += more * q->predictor->next_ns(candidate->model);
     return true;
 }
 
@@ -127,20 +121,19 @@ static void choose(struct gx_decision *d, gx_reason reason, size_t candidate)
         (struct gx_portion){.candidate = candidate, .fraction = 1, .ns = d->ns[candidate]};
 }
 
-/* Predicts all candidates. by[]: the time that the policy compares, with waiting; infinite if not
- * known. Returns the best, or q->count if none is known. */
+/* Predicts all candidates. by[]: the time with waiting; infinite if not known. Returns the best, or
+ * q->count if none is known. */
 static size_t judge(const struct gx_question *q, struct gx_decision *d, double *by)
 {
     size_t best = q->count;
     for (size_t i = 0; i < q->count; i++) {
-        struct gx_prediction p;
+        double ns;
         d->ns[i] = 0;
         by[i] = INFINITY;
-        if (!gx__predict_round(q, &q->candidates[i], 1, &p))
+        if (!gx__predict_round(q, &q->candidates[i], 1, &ns))
             continue;
-        d->ns[i] = fmax(p.ns, 1); /* 0 means not known */
-        by[i] = q->policy == GX_POLICY_LATENCY ? p.slow_ns : p.ns;
-        by[i] += (double)q->candidates[i].waiting_ns;
+        d->ns[i] = fmax(ns, 1); /* 0 means not known */
+        by[i] = ns + (double)q->candidates[i].waiting_ns;
         if (best == q->count || by[i] < by[best])
             best = i;
     }
@@ -177,11 +170,11 @@ static void read_curve(const struct gx_question *q, const struct gx_candidate_co
     c->fraction[KNOTS - 1] = 1;
     c->ns[KNOTS - 1] = whole_ns * contention + waiting;
     for (size_t k = KNOTS - 1; k-- > 0; f /= 2) {
-        struct gx_prediction p;
+        double ns;
         c->fraction[k] = k ? f : 0;
         c->ns[k] = c->ns[k + 1];
-        if (gx__predict_round(q, candidate, c->fraction[k], &p))
-            c->ns[k] = fmin(c->ns[k], p.ns * contention + waiting);
+        if (gx__predict_round(q, candidate, c->fraction[k], &ns))
+            c->ns[k] = fmin(c->ns[k], ns * contention + waiting);
     }
 }
 
@@ -340,6 +333,7 @@ static bool split(const struct gx_question *q, bool contended, struct gx_decisio
     if ((q->policy == GX_POLICY_THROUGHPUT ? ns : (ns + SPLIT_NS) * SPLIT_MARGIN) >= d->best_ns)
         return false;
     d->reason = GX_REASON_SPLIT;
+    d->best_ns = fmin(d->best_ns, ns);
     d->portions = 0;
     for (size_t i = 0; i < q->count; i++)
         if (in[i])
@@ -392,7 +386,7 @@ static size_t unknown_candidate(const struct gx_question *q, const double *by)
 static bool explore(const struct gx_question *q, struct gx_decision *d, const double *by,
                     size_t best)
 {
-    if (!q->exploring || q->policy == GX_POLICY_LATENCY || by[best] <= GX_EXPLORE_MIN_NS)
+    if (!q->exploring || by[best] <= GX_EXPLORE_MIN_NS)
         return false;
     size_t i = unknown_candidate(q, by);
     if (i == q->count || !affordable(q->exploring) ||
@@ -402,12 +396,12 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
     if (q->whole || are_one(q, i, best) || by[best] <= SPLIT_MIN_NS || q->work < EXPLORE_WORK ||
         smallest(q) > EXPLORE_SHARE)
         return true;
-    struct gx_prediction p = {0};
-    gx__predict_round(q, &q->candidates[best], 1 - EXPLORE_SHARE, &p);
+    double ns = 0;
+    gx__predict_round(q, &q->candidates[best], 1 - EXPLORE_SHARE, &ns);
     d->portions = 2;
     d->portion[i > best] = (struct gx_portion){.candidate = i, .fraction = EXPLORE_SHARE};
     d->portion[i < best] =
-        (struct gx_portion){.candidate = best, .fraction = 1 - EXPLORE_SHARE, .ns = p.ns};
+        (struct gx_portion){.candidate = best, .fraction = 1 - EXPLORE_SHARE, .ns = ns};
     return true;
 }
 
@@ -424,7 +418,7 @@ void gx__decide(const struct gx_question *q, struct gx_decision *d)
         choose(d, GX_REASON_DEFAULT, default_candidate(q));
     } else if (!explore(q, d, by, best)) {
         choose(d, GX_REASON_FASTEST, best);
-        bool may_split = !q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS;
+        bool may_split = !q->whole && by[best] > SPLIT_MIN_NS;
         if (may_split && !split(q, true, d) && is_contended(q)) {
             struct gx_decision without = *d;
             d->held_back = split(q, false, &without);

@@ -83,8 +83,8 @@ struct gx_portion {
 struct gx_decision {
     gx_reason reason;             /* ONLY, FASTEST, SPLIT, DEFAULT or EXPLORED */
     double ns[GX_CANDIDATES_MAX]; /* whole round by candidate, without waiting; 0: not known */
-    double best_ns;               /* the least, with waiting; 0: not known */
-    bool held_back;               /* without contention it would have been a split */
+    double best_ns; /* the least of these and of the split, with waiting; 0: not known */
+    bool held_back; /* without contention it would have been a split */
     size_t portions;
     struct gx_portion portion[GX_CANDIDATES_MAX]; /* in the order of the candidates */
 };
@@ -95,8 +95,7 @@ void gx__decide(const struct gx_question *question, struct gx_decision *decision
 /* Predicts a fraction of the round on one candidate, without contention or waiting; false: not
  * known. */
 bool gx__predict_round(const struct gx_question *question,
-                       const struct gx_candidate_cost *candidate, double fraction,
-                       struct gx_prediction *prediction);
+                       const struct gx_candidate_cost *candidate, double fraction, double *ns);
 
 /* Whether so few elements finish on "cpu", whose model this is, before any GPU could answer. */
 bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *model,

@@ -158,40 +158,14 @@ static bool cancelled(const struct gx_workspace *ws)
 
 /* ---- regret ---- */
 
-/* With the waiting time at the time of the decision. */
-static double with_waiting(const struct gx_workspace *ws, size_t candidate, double ns)
-{
-    return ns + (double)ws->cost[candidate].waiting_ns;
-}
-
-/* The least predicted time, of one candidate or of the split; 0: not known. */
-static double least_predicted(const struct gx_workspace *ws)
-{
-    const struct gx_decision *d = &ws->decision;
-    double least = 0, split = 0;
-    for (size_t i = 0; i < ws->choices; i++) {
-        double ns = with_waiting(ws, i, d->ns[i]);
-        if (d->ns[i] > 0 && (ns < least || !(least > 0)))
-            least = ns;
-    }
-    for (size_t i = 0; i < d->portions; i++) {
-        double ns = with_waiting(ws, d->portion[i].candidate, d->portion[i].ns);
-        split = ns > split ? ns : split;
-    }
-    return d->reason == GX_REASON_SPLIT && split < least ? split : least;
-}
-
-/* Regret ignores the policy: latency compares the times of slower calls, which are no prediction of
- * this one. */
 void gx__report_regret(const struct gx_workspace *ws, uint64_t ns)
 {
     struct gx_counters *counters = &ws->router->slots.instance->counters;
-    double least = ws->choices > 1 ? least_predicted(ws) : 0;
-    if (!(least > 0))
+    if (ws->choices < 2 || !(ws->decision.best_ns > 0))
         return;
     gx__count(&counters->decisions_predicted, 1);
     gx__count(&counters->routed_ns, ns);
-    gx__count(&counters->routed_best_ns, (uint64_t)least);
+    gx__count(&counters->routed_best_ns, (uint64_t)ws->decision.best_ns);
 }
 
 /* ---- all jobs ---- */

@@ -106,7 +106,7 @@ static void values_have_names(void **state)
                 NAMES("cpu", "reference", "vulkan", "sim", "webgpu", "cuda"));
     check_names(gx_path_name, 0, NAMES("auto", "host-visible", "device-local", "direct"));
     check_names(gx_mode_name, 0, NAMES("auto", "sequential", "single-submit", "pipelined"));
-    check_names(gx_policy_name, 0, NAMES("auto", "cpu", "gpu", "latency", "throughput"));
+    check_names(gx_policy_name, 0, NAMES("auto", "cpu", "gpu", "throughput"));
     check_names(gx_reason_name, 0,
                 NAMES("none", "asked", "only", "resident", "small", "fastest", "split", "default",
                       "explored", "fallback"));

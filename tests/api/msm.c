@@ -476,11 +476,11 @@ static void tickets(void **state)
 static void chosen_and_shared(void **state)
 {
     (void)state;
-    static const gx_policy policies[] = {GX_POLICY_THROUGHPUT, GX_POLICY_LATENCY, GX_POLICY_AUTO};
+    static const gx_policy policies[] = {GX_POLICY_THROUGHPUT, GX_POLICY_AUTO};
     static const gx_op op = GX_MSM;
     static const gx_field field = GX_BLS12_381_FR;
     size_t shared = 0;
-    for (size_t k = 0; k < (gxt_small() ? 2 : GXT_COUNT(policies)); k++) {
+    for (size_t k = 0; k < GXT_COUNT(policies); k++) {
         gx_config config = {.device = "fault:fail@999999999:cpu,fault:fail@99999999:cpu",
                             .policy = policies[k],
                             .sample_every = 1,

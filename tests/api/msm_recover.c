@@ -534,11 +534,12 @@ static bool is_caught(const char *inner, unsigned at, const struct known *k, siz
 {
     char list[120];
     unsigned char xy[ORACLE_POINT_BYTES], got[ORACLE_POINT_BYTES];
-    gx_config config = {.device = list, .policy = GX_POLICY_LATENCY, .cache_dir = "none"};
+    gx_config config = {.device = list, .cache_dir = "none"};
     struct gx_statistics stats = {0};
     struct oracle_rng rng = {at};
     unsigned char *random = gxt_alloc(k->count * KNOWN_SCALAR);
-    snprintf(list, sizeof list, "fault:corrupt@%u:%s," TWO, at, inner);
+    /* a list, in which there is no choice */
+    snprintf(list, sizeof list, "fault:corrupt@%u:%s,fault:corrupt@%u:%s", at, inner, at, inner);
     gx_ctx *ctx = gxt_open(&config);
     gx_points *points = known_points(k, ctx);
     known_random(&rng, random, k->count);

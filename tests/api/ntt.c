@@ -373,8 +373,7 @@ static void cancelled(void **state)
 static void chosen_and_shared(void **state)
 {
     (void)state;
-    static const gx_policy policies[] = {GX_POLICY_AUTO, GX_POLICY_CPU, GX_POLICY_LATENCY,
-                                         GX_POLICY_THROUGHPUT};
+    static const gx_policy policies[] = {GX_POLICY_AUTO, GX_POLICY_CPU, GX_POLICY_THROUGHPUT};
     struct oracle_ntt t = {.field = field, .log2_n = 8, .batch = 100};
     oracle_fill(field, &rng, in, oracle_ntt_in(&t));
     for (size_t p = 0; p < GXT_COUNT(policies); p++) {

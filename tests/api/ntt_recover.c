@@ -418,8 +418,9 @@ static void others_take_over(void **state)
 static gx_ctx *open_liar(const char *inner, unsigned at)
 {
     char list[120];
-    gx_config config = {.device = list, .policy = GX_POLICY_LATENCY, .cache_dir = "none"};
-    snprintf(list, sizeof list, "fault:corrupt@%u:%s," TWO, at, inner);
+    gx_config config = {.device = list, .cache_dir = "none"};
+    /* a list, in which there is no choice */
+    snprintf(list, sizeof list, "fault:corrupt@%u:%s,fault:corrupt@%u:%s", at, inner, at, inner);
     return gxt_open(&config);
 }
 

@@ -260,7 +260,7 @@ static void choose_call(uint64_t *state, const struct rnd_options *options,
         choose_device(state, options, call->device);
     call->path = once_in(state, 3) ? rnd_below(state, 3) : 0;
     call->mode = once_in(state, 3) ? rnd_below(state, 4) : 0;
-    call->policy = once_in(state, 3) ? rnd_below(state, 5) : 0;
+    call->policy = once_in(state, 3) ? rnd_below(state, 4) : 0;
     call->thread = once_in(state, 3) ? rnd_below(state, 4) : 0;
     call->wait = rnd_below(state, WAIT_END);
     call->cancel = once_in(state, 5) ? rnd_below(state, CANCEL_END) : 0;
@@ -305,7 +305,7 @@ static void choose_context(uint64_t *state, const struct rnd_options *options,
     static const uint64_t samples[] = {0, 0, 1, 1, 2, 7, 1000};
     choose_list(state, options, context);
     choose_cpumask(state, context);
-    context->policy = once_in(state, 2) ? rnd_below(state, 5) : 0;
+    context->policy = once_in(state, 2) ? rnd_below(state, 4) : 0;
     context->path = once_in(state, 2) ? rnd_below(state, 3) : 0;
     context->mode = once_in(state, 2) ? rnd_below(state, 4) : 0;
     context->sample_every = ONE_OF(state, samples);

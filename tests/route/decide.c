@@ -106,11 +106,11 @@ static double done_at(const struct gx_question *q, const struct gx_decision *d)
 {
     double last = 0;
     for (size_t k = 0; k < d->portions; k++) {
-        struct gx_prediction p;
+        double ns;
         const struct gx_candidate_cost *r = &q->candidates[d->portion[k].candidate];
-        assert_true(gx__predict_round(q, r, d->portion[k].fraction, &p));
-        assert_true(fabs(p.ns - d->portion[k].ns) <= 1e-6 * p.ns);
-        last = fmax(last, p.ns + (double)r->waiting_ns);
+        assert_true(gx__predict_round(q, r, d->portion[k].fraction, &ns));
+        assert_true(fabs(ns - d->portion[k].ns) <= 1e-6 * ns);
+        last = fmax(last, ns + (double)r->waiting_ns);
     }
     return last;
 }
@@ -143,20 +143,6 @@ static void waiting_counts(void **state)
     assert_true(decide(q).ns[1] == 20000);
     t.candidates[0].waiting_ns = 1000;
     goes_to(q, GX_REASON_FASTEST, 1);
-}
-
-static void latency_looks_at_slow_calls_and_never_splits(void **state)
-{
-    (void)state;
-    struct table t;
-    static const struct gx_model m[] = {{.launch = 1000, .ns_each = 12},
-                                        {.launch = 1000, .ns_each = 10, .slow = 3}};
-    struct gx_exploring e = {0};
-    struct gx_question *q = ask(&t, m, 2, 4000000);
-    assert_int_equal(decide(q).reason, GX_REASON_SPLIT);
-    q->policy = GX_POLICY_LATENCY;
-    q->exploring = &e;
-    goes_to(q, GX_REASON_FASTEST, 0);
 }
 
 static void the_only_one_is_chosen(void **state)
@@ -233,17 +219,17 @@ static void parts_add_up_and_begin_once(void **state)
     static const struct gx_model m = {.launch = 1000, .ns_each = 2, .next = 70, .inv = 10};
     struct gx_part parts[] = {{{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, 100},
                               {{GX_INV, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, 10}};
-    struct gx_prediction p;
+    double ns;
     struct gx_question *q = ask(&t, &m, 1, 110);
     q->parts = parts;
     q->part_count = 2;
     q->jobs = 5;
-    assert_true(gx__predict_round(q, t.candidates, 1, &p));
-    assert_true(p.ns == 1000 + 200 + 200 + 4 * 70);
-    assert_true(gx__predict_round(q, t.candidates, 0.5, &p));
-    assert_true(p.ns == 1000 + 100 + 100 + 1.5 * 70);
-    assert_true(gx__predict_round(q, t.candidates, 0.1, &p)); /* less than a job: no further one */
-    assert_true(p.ns == 1000 + 20 + 20);
+    assert_true(gx__predict_round(q, t.candidates, 1, &ns));
+    assert_true(ns == 1000 + 200 + 200 + 4 * 70);
+    assert_true(gx__predict_round(q, t.candidates, 0.5, &ns));
+    assert_true(ns == 1000 + 100 + 100 + 1.5 * 70);
+    assert_true(gx__predict_round(q, t.candidates, 0.1, &ns)); /* less than a job: no further one */
+    assert_true(ns == 1000 + 20 + 20);
 }
 
 static void residency_is_each_ones_own(void **state)
@@ -251,12 +237,12 @@ static void residency_is_each_ones_own(void **state)
     (void)state;
     struct table t;
     static const struct gx_model m = {.launch = 1000, .ns_each = 2, .only = GX_HOST_MEMORY};
-    struct gx_prediction p;
+    double ns;
     struct gx_question *q = ask(&t, &m, 1, 110);
     t.part.kind.residency = GX_DEVICE_MEMORY;
-    assert_false(gx__predict_round(q, t.candidates, 1, &p));
+    assert_false(gx__predict_round(q, t.candidates, 1, &ns));
     t.candidates[0].as[GX_DEVICE_MEMORY] = GX_HOST_MEMORY;
-    assert_true(gx__predict_round(q, t.candidates, 1, &p));
+    assert_true(gx__predict_round(q, t.candidates, 1, &ns));
 }
 
 /* ---- splitting ---- */
@@ -267,10 +253,10 @@ static double search(const struct gx_question *q, size_t from, unsigned left, un
 {
     double best = INFINITY;
     for (unsigned take = from + 1 == q->count ? left : 0; take <= left; take++) {
-        struct gx_prediction p = {0};
-        if (take && !gx__predict_round(q, &q->candidates[from], (double)take / many, &p))
+        double ns = 0;
+        if (take && !gx__predict_round(q, &q->candidates[from], (double)take / many, &ns))
             continue;
-        double mine = take ? p.ns + (double)q->candidates[from].waiting_ns : 0;
+        double mine = take ? ns + (double)q->candidates[from].waiting_ns : 0;
         double rest = take < left ? search(q, from + 1, left - take, many) : 0;
         best = fmin(best, fmax(mine, rest));
     }
@@ -445,8 +431,6 @@ static void a_split_that_is_held_back_is_told(void **state)
     t.candidates[0].contention = t.candidates[1].contention = 1.6;
     goes_to(q, GX_REASON_FASTEST, 0);
     assert_true(decide(q).held_back);
-    q->policy = GX_POLICY_LATENCY; /* never, anyway */
-    assert_false(decide(q).held_back);
     q = ask(&t, m, 2, 1 << 16); /* too little */
     t.candidates[0].contention = t.candidates[1].contention = 1.6;
     assert_false(decide(q).held_back);
@@ -469,9 +453,9 @@ static void waves_of_several_kinds_are_split(void **state)
     double last = 0, best = search(q, 0, 1024, 1024);
     assert_int_equal(d.portions, 2);
     for (size_t k = 0; k < 2; k++) {
-        struct gx_prediction p;
-        assert_true(gx__predict_round(q, &q->candidates[k], d.portion[k].fraction, &p));
-        last = fmax(last, p.ns);
+        double ns;
+        assert_true(gx__predict_round(q, &q->candidates[k], d.portion[k].fraction, &ns));
+        last = fmax(last, ns);
     }
     assert_true(last <= best * 1.01);
 }
@@ -504,9 +488,6 @@ static void an_unknown_one_is_tried(void **state)
     goes_to(q, GX_REASON_FASTEST, 0);
     q = ask(&t, m, 2, 6000);
     q->exploring = &e;
-    q->policy = GX_POLICY_LATENCY;
-    goes_to(q, GX_REASON_FASTEST, 0);
-    q->policy = GX_POLICY_AUTO;
     goes_to(q, GX_REASON_EXPLORED, 1);
     goes_to(q, GX_REASON_FASTEST, 0); /* one at a time */
     gx__explored(&e, 0, 60500);
@@ -620,7 +601,6 @@ int main(void)
         cmocka_unit_test(one_gpu),
         cmocka_unit_test(the_fastest_is_chosen),
         cmocka_unit_test(waiting_counts),
-        cmocka_unit_test(latency_looks_at_slow_calls_and_never_splits),
         cmocka_unit_test(the_only_one_is_chosen),
         cmocka_unit_test(where_nothing_is_known_size_decides),
         cmocka_unit_test(what_is_small),

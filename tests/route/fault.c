@@ -544,7 +544,7 @@ static void samples_are_taken(void **state)
     (void)state;
     struct room room;
     gx_report r = gxt_report();
-    gx_ctx *ctx = open_counted(ONE "," TWO, GX_POLICY_LATENCY, 0);
+    gx_ctx *ctx = open_counted(ONE "," TWO, GX_POLICY_AUTO, 0);
     memcpy(room.in, in, sizeof in);
     gx_job job = gxt_job(GX_MUL, field, N, room.in[0], room.in[1], NULL, room.out);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);

@@ -995,21 +995,12 @@ static void policies(void **state)
     assert_string_equal(r.device, "sim:gpu-of-three-fast");
     r = with_policy(ctx, GX_POLICY_THROUGHPUT, &job);
     assert_int_equal(r.reason, GX_REASON_SPLIT);
-    r = with_policy(ctx, GX_POLICY_LATENCY, &job);
-    assert_int_equal(r.reason, GX_REASON_FASTEST);
-    assert_string_equal(r.device, "sim:gpu-of-three-fast");
     r = with_policy(ctx, GX_POLICY_CPU, &job); /* there, though it is not in the list */
     assert_int_equal(r.reason, GX_REASON_ONLY);
     assert_string_equal(r.device, "cpu");
     r = with_policy(ctx, GX_POLICY_GPU, &job);
     assert_string_equal(r.device, "sim:gpu-of-three-fast");
     expect_result(ctx, &job);
-    gx_close(&ctx);
-
-    ctx = open_calibrated("sim:gpu-of-four#1,sim:gpu-of-four#2", GX_POLICY_LATENCY, GX_BN254_FR,
-                          GX_INV, n);
-    assert_int_equal(routed(ctx, &job).reason, GX_REASON_FASTEST); /* never in parts */
-    assert_int_equal(with_policy(ctx, GX_POLICY_THROUGHPUT, &job).reason, GX_REASON_SPLIT);
     gx_close(&ctx);
 }
 
@@ -1172,20 +1163,6 @@ static void exploring_is_bounded(void **state)
     gx_close(&ctx);
 }
 
-/* Never with policy latency. */
-static void latency_explores_nothing(void **state)
-{
-    (void)state;
-    const size_t n = MOST / 16;
-    fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_on("sim:gpu-slower-than-cpu,sim:cpu-16-cores", GX_POLICY_LATENCY);
-    gx_job job = job_of(GX_INV, GX_BN254_FR, n);
-    for (int i = 0; i < 20; i++)
-        assert_int_not_equal(routed(ctx, &job).reason, GX_REASON_EXPLORED);
-    assert_int_equal(stats_of(ctx).decisions_explored, 0);
-    gx_close(&ctx);
-}
-
 /* ---- load ---- */
 
 /* Tickets that are under way count: two equal devices share them. */
@@ -1197,12 +1174,13 @@ static void load_counts(void **state)
     const size_t n = MOST / 8, bytes = n * 32;
     gx_ticket *tickets[TICKETS];
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_calibrated(pair, GX_POLICY_LATENCY, GX_BN254_FR, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(pair, GX_POLICY_AUTO, GX_BN254_FR, GX_INV, n);
     unsigned char *outs = gxt_alloc(TICKETS * bytes);
     uint64_t before[2] = {device_stats(ctx, "sim:gpu-of-four#1").jobs,
                           device_stats(ctx, "sim:gpu-of-four#2").jobs};
-    for (size_t i = 0; i < TICKETS; i++) {
-        gx_job job = gxt_job(GX_INV, GX_BN254_FR, n, in[0], NULL, NULL, outs + i * bytes);
+    for (size_t i = 0; i < TICKETS; i++) { /* in place: never in parts */
+        unsigned char *x = memcpy(outs + i * bytes, in[0], bytes);
+        gx_job job = gxt_job(GX_INV, GX_BN254_FR, n, x, NULL, NULL, x);
         assert_int_equal(gx_submit(ctx, &job, 1, NULL, &tickets[i]), GX_OK);
     }
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
@@ -1300,7 +1278,6 @@ int main(void)
         cmocka_unit_test(defaults_say_so),
         cmocka_unit_test(defaults_count_work),
         cmocka_unit_test(exploring_is_bounded),
-        cmocka_unit_test(latency_explores_nothing),
         cmocka_unit_test(load_counts),
         cmocka_unit_test(calibration_can_be_ended),
         cmocka_unit_test(the_model_can_be_read),

@@ -103,7 +103,7 @@ for shell in bash fish zsh; do
     offers "$shell" "gpuexec " demo devices run serve top
     offers "$shell" "gpuexec se" serve not:demo
     offers "$shell" "gpuexec run --po" --policy not:--path
-    offers "$shell" "gpuexec run --policy " auto latency not:elements.bin
+    offers "$shell" "gpuexec run --policy " auto throughput not:elements.bin
     offers "$shell" "gpuexec run --op " add mul-add not:bn254-fr
     offers "$shell" "gpuexec verify --field bn" bn254-fr bn254-fq not:u32
     offers "$shell" "gpuexec scan --device c" cpu

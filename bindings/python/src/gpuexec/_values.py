@@ -19,7 +19,7 @@ PointCheck = Literal["curve", "subgroup", "none"]
 ScalarForm = Literal["plain", "mont"]
 Path = Literal["auto", "host-visible", "device-local"]
 Mode = Literal["auto", "sequential", "single-submit", "pipelined"]
-Policy = Literal["auto", "cpu", "gpu", "latency", "throughput"]
+Policy = Literal["auto", "cpu", "gpu", "throughput"]
 # (x, y); of G2 each is (c0, c1). Infinity is None.
 Coordinate = int | tuple[int, int]
 Affine = tuple[Coordinate, Coordinate] | None

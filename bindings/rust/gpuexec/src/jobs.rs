@@ -200,7 +200,6 @@ pub enum Policy {
     Cpu = sys::GX_POLICY_CPU,
     /// Any device but the CPU.
     Gpu = sys::GX_POLICY_GPU,
-    Latency = sys::GX_POLICY_LATENCY,
     Throughput = sys::GX_POLICY_THROUGHPUT,
 }
 
