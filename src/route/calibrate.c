@@ -19,7 +19,9 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/traits.h"
+#include "route/slots.h"
 #include "route/store.h"
+#include "verify/verify.h"
 
 #define LIMIT_NS 20000000000u
 /* If a size is off the line through the last two by more than this, the one in between is measured
@@ -62,8 +64,6 @@ struct series {
 struct calibration {
     struct gx_instance *instance;
     const struct gx_calibration *settings;
-    gx_right_fn right;
-    void *user;
     struct series series[GX_CANDIDATES_MAX];
     size_t count;
     char *raw, *array[ARRAYS]; /* as allocated, and its aligned parts */
@@ -86,11 +86,9 @@ static void fill(char *array, size_t bytes, bool floats)
     uint64_t state = 0x9e3779b97f4a7c15u;
     size_t fresh = bytes < SEED_BYTES ? bytes : SEED_BYTES;
     for (size_t i = 0; i + 8 <= fresh; i += 8) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        uint64_t word = floats ? (state & 0x007fffff007fffffu) | 0x3f8000003f800000u
-                               : state & 0x0fffffffffffffffu;
+        uint64_t word = gx__made_random(&state);
+        word = floats ? (word & 0x007fffff007fffffu) | 0x3f8000003f800000u
+                      : word & 0x0fffffffffffffffu;
         memcpy(array + i, &word, sizeof word);
     }
     for (size_t done = fresh, n; done < bytes; done += n) {
@@ -148,18 +146,15 @@ static bool arrays_hold(struct calibration *c, size_t bytes)
 /* Registers all arrays, or none; on failure registered memory is not measured. */
 static void set_registered(struct calibration *c, bool registered)
 {
-    if (c->registered == registered)
-        return;
     const char *why;
-    c->registered = registered && c->bytes;
-    for (int i = 0; i < ARRAYS && c->bytes; i++)
-        if (!registered)
-            gx__host_unregister(c->instance->registered, c->array[i]);
-        else if (gx__host_register(c->instance->registered, c->array[i], c->bytes, &why) != GX_OK)
-            c->registered = false;
-    if (registered && !c->registered)
-        for (int i = 0; i < ARRAYS && c->bytes; i++)
-            gx__host_unregister(c->instance->registered, c->array[i]);
+    if (c->registered == registered || !c->bytes)
+        return;
+    for (int i = 0; i < ARRAYS && registered; i++)
+        registered =
+            gx__host_register(c->instance->registered, c->array[i], c->bytes, &why) == GX_OK;
+    for (int i = 0; i < ARRAYS && !registered; i++)
+        gx__host_unregister(c->instance->registered, c->array[i]);
+    c->registered = registered;
 }
 
 static void free_buffers(struct series *series)
@@ -264,10 +259,14 @@ static void fail(struct series *series, gx_status s)
 static gx_status check_result(struct calibration *c, struct series *series,
                               const struct gx_task *job)
 {
-    if (!c->right || series->checked || c->kind.residency == GX_DEVICE_MEMORY)
+    struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = c->instance};
+    uint64_t wrong, count = job->n < GX_PROBE_ELEMS ? job->n : GX_PROBE_ELEMS;
+    if (series->checked || c->kind.residency == GX_DEVICE_MEMORY ||
+        series->device->engine->slot->host)
         return GX_OK;
     series->checked = true;
-    return c->right(c->user, series->device->engine, job) ? GX_OK : GX_ERR_DEVICE;
+    series->device->wrong = !gx__results_right(&sampler, job, job->out.host, count, &wrong);
+    return series->device->wrong ? GX_ERR_DEVICE : GX_OK;
 }
 
 static bool is_late(const struct calibration *c)
@@ -583,7 +582,7 @@ static gx_status outcome(const struct calibration *c)
 }
 
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
-                        const struct gx_calibration *settings, gx_right_fn right, void *user)
+                        const struct gx_calibration *settings)
 {
     struct calibration *c = gx__alloc(&instance->config.allocator, sizeof *c);
     if (!c)
@@ -592,8 +591,6 @@ gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devi
     gx__float_env_default(&caller);
     c->instance = instance;
     c->settings = settings;
-    c->right = right;
-    c->user = user;
     uint64_t limit = settings->limit_ns ? settings->limit_ns : LIMIT_NS, now = gx__now_ns();
     c->end = limit < UINT64_MAX - now ? now + limit : UINT64_MAX;
     c->bytes_max = memory_limit();
@@ -601,6 +598,7 @@ gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devi
     for (size_t i = 0; i < c->count; i++) {
         c->series[i].device = &devices[i];
         devices[i].status = GX_OK;
+        devices[i].wrong = false;
     }
     measure_all(c);
     bool saved = true;

@@ -14,6 +14,7 @@ struct gx_calibrated {
     struct gx_engine *engine; /* the caller is a user of it */
     struct gx_model *model;
     gx_status status; /* GX_OK, or why measuring stopped */
+    bool wrong;       /* a result was */
 };
 
 /* What to measure: members as in gx_calibrate_params. */
@@ -27,18 +28,15 @@ struct gx_calibration {
     void *user;
 };
 
-/* Verifies a job in host memory that the engine has just done; false: it is wrong. */
-typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const struct gx_task *job);
-
 /* Measures the kinds that `settings` (valid, not NULL) selects on all devices, replaces what their
- * models know of them, and saves the models. Calls `right` (may be NULL) once for each kind in host
- * memory on each device; a device that is wrong is not measured further.
+ * models know of them, and saves the models. Verifies a result of each kind in host memory on each
+ * device but "cpu"; a device that is wrong is not measured further.
  *
  * Returns GX_OK if at least one device was measured, else the status of the first;
  * GX_ERR_CANCELLED if settings->progress stopped it, which keeps what was measured; GX_ERR_FILE in
  * place of GX_OK or GX_ERR_CANCELLED if a model could not be saved. Any thread; blocks. The machine
  * should be idle otherwise. */
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
-                        const struct gx_calibration *settings, gx_right_fn right, void *user);
+                        const struct gx_calibration *settings);
 
 #endif

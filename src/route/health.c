@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
-#include "route/probe.h"
 
 #define REST_NS           100000000u
 #define REST_MAX_NS       60000000000u

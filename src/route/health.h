@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "route/slots.h"
+#include "verify/verify.h"
 
 /* After so many good jobs in a row a device is trusted, and its next rest is the shortest again. */
 #define GX_TRUST_JOBS 64u
@@ -53,5 +54,18 @@ bool gx__health_is_failure(gx_status status);
 
 /* Time until the device may be tried again; 0: now. */
 uint64_t gx__health_retry_ns(const struct gx_device_slot *slot);
+
+/* ---- probe.c: small jobs of which every result is verified, to test whether a device works ----
+ */
+
+/* Runs a small task like this one (gx_op_traits.probe) on random elements in host memory and
+ * verifies all results. GX_ERR_DEVICE: a result is wrong; else the status of the engine. On failure
+ * message says why. The caller must be a user of the engine. */
+gx_status gx__probe_like(struct gx_engine *engine, struct gx_sampler *sampler,
+                         const struct gx_task *like, struct gx_error *error);
+
+/* Probes what the standard operations say (gx_op_traits.tested), where the device has it, and tests
+ * that an element that is not canonical is found. As gx__probe_like. */
+gx_status gx__self_test(struct gx_engine *engine, struct gx_error *error);
 
 #endif

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
+#include "op/traits.h"
 #include "route/health.h"
-#include "route/probe.h"
 #include "route/workspace.h"
 
 /* Of calls with less work than this (gx__task_work), only one in TIMED_EVERY is timed. */
@@ -293,9 +293,11 @@ static bool probe_is_due(struct gx_device_slot *slot, uint64_t every, uint64_t e
     return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&slot->probe_ns);
 }
 
-gx_status gx__probe_when_due(struct gx_router *router, struct gx_engine *engine,
-                             const struct gx_task *jobs, size_t count, uint64_t ns,
-                             struct gx_error *error)
+/* Counts jobs whose results stay in buffers of the engine, and probes it when due. GX_ERR_DEVICE if
+ * the probe fails; message says what that means for the results. */
+static gx_status probe_when_due(struct gx_router *router, struct gx_engine *engine,
+                                const struct gx_task *jobs, size_t count, uint64_t ns,
+                                struct gx_error *error)
 {
     struct gx_device_slot *slot = engine->slot;
     uint64_t all, every = gx__sample_every(router->slots.instance);
@@ -350,7 +352,7 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
     if (!ws->only)
         gx__end_resident(ws, call, first, count, s);
     if (s == GX_OK) {
-        s = gx__probe_when_due(router, engine, jobs, count, ns, &call->error);
+        s = probe_when_due(router, engine, jobs, count, ns, &call->error);
         if (s != GX_OK)
             fail_job(call, first + count - 1, s); /* the last one says so */
     }
@@ -377,13 +379,13 @@ static bool all_resident(const struct gx_call *call)
     return call->count;
 }
 
-/* gx__probe_when_due with the predicted time, because the job has not run yet. */
+/* probe_when_due with the predicted time, because the job has not run yet. */
 static gx_status probe_expected(struct gx_router *router, struct gx_engine *engine,
                                 const struct gx_task *job, struct gx_error *error)
 {
     struct gx_batch batch = {.jobs = job, .count = 1};
     uint64_t ns = predict_batch(engine, &batch, job->n);
-    return gx__probe_when_due(router, engine, job, 1, ns ? ns : job->n, error);
+    return probe_when_due(router, engine, job, 1, ns ? ns : job->n, error);
 }
 
 gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool routed,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes (probe.h). A device must pass them before it is used again after a failure, and now and
+ * Probes (health.h). A device must pass them before it is used again after a failure, and now and
  * then while its results stay in buffers, where they are not verified.
  */
-#include "route/probe.h"
+#include "route/health.h"
 
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #include "compose/compose.h"
 #include "exec/plan.h"
 #include "exec/tables.h"
+#include "op/traits.h"
 
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
 

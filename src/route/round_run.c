@@ -21,10 +21,10 @@
 
 /* ---- candidates ---- */
 
-static void add_candidate(struct gx_workspace *ws, struct gx_device_slot *slot,
-                          struct gx_engine *engine)
+static void add_candidate(struct gx_workspace *ws, struct gx_engine *engine)
 {
-    ws->candidate[ws->candidates++] = (struct gx_candidate_engine){.slot = slot, .engine = engine};
+    ws->candidate[ws->candidates++] =
+        (struct gx_candidate_engine){.slot = engine->slot, .engine = engine};
 }
 
 void gx__round_leave(struct gx_workspace *ws)
@@ -43,7 +43,7 @@ static gx_status enter_host(struct gx_workspace *ws, const struct gx_task *jobs,
     if (s != GX_OK)
         return s;
     if (gx__have_kernels(engine, jobs, count, error)) {
-        add_candidate(ws, engine->slot, engine);
+        add_candidate(ws, engine);
         return GX_OK;
     }
     gx__engine_release(engine);
@@ -71,7 +71,7 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call,
     struct gx_router *router = ws->router;
     ws->candidates = ws->choices = 0;
     if (ws->only) {
-        add_candidate(ws, ws->only->slot, gx__engine_acquire(ws->only));
+        add_candidate(ws, gx__engine_acquire(ws->only));
         ws->choices = 1;
         return GX_OK;
     }
@@ -88,7 +88,7 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call,
         s = gx__router_enter(router, slot, jobs, count, call->policy == GX_POLICY_GPU, &engine,
                              &call->error);
         if (s == GX_OK)
-            add_candidate(ws, engine->slot, engine);
+            add_candidate(ws, engine);
         unsupported = s == GX_ERR_UNSUPPORTED ? s : unsupported;
     }
     if (!ws->candidates && call->policy == GX_POLICY_GPU) {

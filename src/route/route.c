@@ -22,7 +22,6 @@
 #include "op/traits.h"
 #include "route/calibrate.h"
 #include "route/health.h"
-#include "route/probe.h"
 #include "route/workspace.h"
 
 /* ---- candidates ---- */
@@ -332,8 +331,8 @@ static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *
     return n;
 }
 
-gx_status gx__find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
-                          struct gx_rounds *rounds)
+static gx_status find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
+                             struct gx_rounds *rounds)
 {
     ws->extents = gx__workspace_room(ws, GX_ROOM_EXTENTS, count, GX_EXTENTS * sizeof *ws->extents);
     if (!ws->extents)
@@ -378,7 +377,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
 {
     struct gx_rounds rounds;
     struct gx_workspace *ws = gx__workspace_take(router);
-    gx_status s = ws ? gx__find_rounds(ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
+    gx_status s = ws ? find_rounds(ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
     if (s != GX_OK) {
         gx__explain(&call->error, "no memory to choose a device");
         gx__fail_before(router, call, 0, 0, s);
@@ -411,8 +410,10 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
     return s;
 }
 
-void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch)
+uint64_t gx__run_batch(void *user, struct gx_engine *engine, struct gx_batch *batch)
 {
+    if (!engine->checked)
+        return gx__run_on_engine(engine, batch);
     struct gx_call call = {.jobs = batch->jobs,
                            .count = batch->count,
                            .reports = batch->reports,
@@ -423,10 +424,11 @@ void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct
                            .cancel = batch->cancel};
     struct gx_float_env caller;
     gx__float_env_default(&caller);
-    batch->status = run_any(router, &call, engine);
+    batch->status = run_any(user, &call, engine);
     gx__float_env_restore(&caller);
     batch->failed = batch->status == GX_OK ? GX_NO_JOB : call.failed;
     batch->error = call.error;
+    return 0;
 }
 
 /* The engine of "cpu"; NULL if it may not be chosen, or on failure. */
@@ -528,7 +530,7 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
         return s == GX_OK ? propose_round(call, jobs, p) : s;
     }
     struct gx_engine *home = gx__resident_engine(jobs);
-    gx_status s = gx__find_rounds(p->ws, call->jobs, call->count, &rounds);
+    gx_status s = find_rounds(p->ws, call->jobs, call->count, &rounds);
     if (s == GX_OK) {
         p->count = home ? resident_count(call, first) : round_count(&rounds, call, first);
         s = gx__lay_out(p->ws, jobs, p->count, false, &jobs);
@@ -580,7 +582,22 @@ void gx__router_unpropose(struct gx_proposal *p)
     gx__workspace_give(p->ws);
 }
 
-/* ---- registered operations ---- */
+/* ---- forgetting ---- */
+
+/* Drops what was derived from times of the operation, or of all (0). */
+static void forget_derived(struct gx_device_slot *slot, gx_op op)
+{
+    struct gx_kind kind;
+    struct gx_kind_stats *stats;
+    for (uint64_t at = 0; (stats = gx__kind_next(&slot->kind_stats, &at, &kind)) != NULL;) {
+        if (op && kind.op != op)
+            continue;
+        atomic_store_explicit(&stats->small, 0, memory_order_relaxed);
+        gx__contention_forget(&stats->contention);
+        if (op)
+            stats->runs = stats->contention.runs = 0;
+    }
+}
 
 void gx__router_forget(struct gx_router *router, gx_op op)
 {
@@ -589,45 +606,14 @@ void gx__router_forget(struct gx_router *router, gx_op op)
         struct gx_device_slot *slot = router->slots.slot[i];
         struct gx_model *model = atomic_load(&slot->model);
         gx__tally_end(&slot->work.tallies, op);
-        for (gx_residency r = GX_HOST_MEMORY; r <= GX_DEVICE_MEMORY; r++)
-            for (gx_path path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
-                const struct gx_kind kind = {.op = op, .residency = r, .path = path};
-                struct gx_kind_stats *kind_stats = gx__kind_stats(slot, &kind);
-                if (kind_stats) {
-                    atomic_store(&kind_stats->runs, 0);
-                    atomic_store(&kind_stats->small, 0);
-                    atomic_store(&kind_stats->contention.runs, 0);
-                    gx__contention_forget(&kind_stats->contention);
-                }
-                if (model)
-                    gx__model_forget(model, &kind);
-            }
+        forget_derived(slot, op);
+        for (gx_residency r = GX_HOST_MEMORY; r <= GX_DEVICE_MEMORY && model; r++)
+            for (gx_path path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++)
+                gx__model_forget(model, &(struct gx_kind){.op = op, .residency = r, .path = path});
     }
 }
 
 /* ---- calibration ---- */
-
-/* Drops what was derived from times that calibration has replaced. */
-static void forget_derived(struct gx_device_slot *slot)
-{
-    struct gx_kind kind;
-    struct gx_kind_stats *kind_stats;
-    for (uint64_t at = 0; (kind_stats = gx__kind_next(&slot->kind_stats, &at, &kind)) != NULL;) {
-        atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
-        gx__contention_forget(&kind_stats->contention);
-    }
-}
-
-static bool is_result_right(void *user, struct gx_engine *engine, const struct gx_task *job)
-{
-    struct gx_router *router = user;
-    struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = engine->instance};
-    uint64_t wrong, count = job->n < GX_PROBE_ELEMS ? job->n : GX_PROBE_ELEMS;
-    if (engine->slot->host || gx__results_right(&sampler, job, job->out.host, count, &wrong))
-        return true;
-    gx__health_gave_wrong_result(&router->slots, engine->slot, engine);
-    return false;
-}
 
 static void explain_not_saved(const struct gx_router *router, struct gx_error *error)
 {
@@ -679,16 +665,18 @@ static gx_status calibrate(struct gx_router *router, const struct gx_calibration
             gx__log(router->slots.instance, GX_LOG_WARNING, "not measured: %s", error->text);
     }
     if (n)
-        s = gx__calibrate(router->slots.instance, devices, n, settings, is_result_right, router);
+        s = gx__calibrate(router->slots.instance, devices, n, settings);
     if (s == GX_ERR_FILE)
         explain_not_saved(router, error);
     for (size_t i = 0; i < n; i++) {
-        struct gx_device_slot *slot = devices[i].engine->slot;
-        forget_derived(slot);
-        if (gx__health_is_failure(devices[i].status) && !slot->host &&
-            !atomic_load(&devices[i].engine->lost))
-            gx__health_failed(&router->slots, slot, devices[i].engine, devices[i].status);
-        gx__engine_release(devices[i].engine);
+        struct gx_engine *engine = devices[i].engine;
+        forget_derived(engine->slot, 0);
+        if (devices[i].wrong)
+            gx__health_gave_wrong_result(&router->slots, engine->slot, engine);
+        else if (gx__health_is_failure(devices[i].status) && !engine->slot->host &&
+                 !atomic_load(&engine->lost))
+            gx__health_failed(&router->slots, engine->slot, engine, devices[i].status);
+        gx__engine_release(engine);
     }
     return s;
 }

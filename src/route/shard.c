@@ -161,7 +161,7 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
     uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
     struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = instance};
     bool trusted = gx__health_trusted(slot), limited = !instance->config.sample_every;
-    uint64_t before = shard->sampled, elements = 0;
+    uint64_t sampled = 0, elements = 0;
     if (trusted && limited)
         left = gx__sample_most(ns, atomic_load(&slot->sample_ps));
     for (size_t i = from; i < to; i++)
@@ -187,13 +187,13 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
             continue;
         bool same = compare_sample(shard, &sampler, right, count, &wrong);
         shard->reports[right].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-        shard->sampled += count;
+        sampled += count;
         if (same)
             continue;
         fail_wrong(shard, wrong, "a wrong result");
         break;
     }
-    gx__count(&instance->counters.sampled, shard->sampled - before);
+    gx__count(&instance->counters.sampled, sampled);
     return right;
 }
 

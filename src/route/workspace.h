@@ -39,7 +39,6 @@ struct gx_shard {
     double predicted_ns;
     gx_status status;
     struct gx_error error;
-    uint64_t sampled;
     bool done; /* protected by the router's lock */
 };
 
@@ -184,18 +183,6 @@ void gx__end_resident(struct gx_workspace *ws, struct gx_call *call, size_t firs
  * gx__round_run. */
 gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t first,
                            size_t count, size_t *reported);
-
-/* Counts jobs whose results stay in buffers of the engine, and probes it when due. GX_ERR_DEVICE if
- * the probe fails; message says what that means for the results. */
-gx_status gx__probe_when_due(struct gx_router *router, struct gx_engine *engine,
-                             const struct gx_task *jobs, size_t count, uint64_t ns,
-                             struct gx_error *error);
-
-/* ---- route.c ---- */
-
-/* The rounds of a call. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
-                          struct gx_rounds *rounds);
 
 /* ---- via_host.c ---- */
 

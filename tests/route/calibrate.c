@@ -11,6 +11,7 @@
 #include "exec/pipe.h"
 #include "op/traits.h"
 #include "route/calibrate.h"
+#include "route/slots.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/task.h"
@@ -21,6 +22,7 @@ static struct gx_instance instance;
 static struct gx_registered_memory hosts;
 static struct gx_engine *engine;
 static struct gx_calibrated devices[DEVICES];
+static struct gx_device_slot slots[DEVICES];
 
 static void open_instance(gx_allocator allocator)
 {
@@ -39,6 +41,7 @@ static gx_status open_device(size_t i, const char *name)
     gx_status s = gx__engine_open(&engine[i], &instance, name, &error);
     if (s != GX_OK)
         return s;
+    engine[i].slot = &slots[i];
     devices[i].engine = &engine[i];
     devices[i].model = gx__model_open(&instance, name, engine[i].device.info.description);
     return devices[i].model ? GX_OK : GX_ERR_OUT_OF_MEMORY;
@@ -158,7 +161,7 @@ static void two_machines(void **state)
     struct gx_calibration settings = small;
     settings.max_elems = most_measured();
     open_devices("sim:desktop", "sim:laptop-integrated");
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings), GX_OK);
     for (size_t i = 0; i < DEVICES; i++) {
         assert_int_equal(devices[i].status, GX_OK);
         compare_host(i, GX_HOST_MEMORY, memory, bytes);
@@ -179,7 +182,7 @@ static void jobs_in_one_call(void **state)
     static char memory[16 * 64 * 48];
     open_devices("sim:desktop", "cpu");
     gx_job jobs[16];
-    assert_int_equal(gx__calibrate(&instance, devices, 1, &small, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, 1, &small), GX_OK);
     double next = gx__model_next_ns(devices[0].model);
     assert_true(next > 0);
     const struct gx_kind kind = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
@@ -237,7 +240,7 @@ static void progress_and_cancel(void **state)
     settings.progress = note;
     settings.user = &p;
     open_devices("sim:desktop", "cpu");
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings), GX_OK);
     /* Three sizes; two operations in three kinds of memory, and in one on the CPU. */
     assert_int_equal(p.calls, 3 * (2 * 3 + 2));
     assert_true(p.done > 0.999);
@@ -247,8 +250,7 @@ static void progress_and_cancel(void **state)
     close_devices();
     open_devices("sim:desktop", "cpu");
     p = (struct progress){.end_at = 3};
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL),
-                     GX_ERR_CANCELLED);
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings), GX_ERR_CANCELLED);
     assert_int_equal(p.calls, 3);
     assert_true(rows_of(0) > 0 && rows_of(0) < before);
     close_devices();
@@ -262,7 +264,7 @@ static void no_time(void **state)
     settings.limit_ns = 1;
     settings.max_elems = 0;
     open_devices("sim:desktop", "cpu");
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings), GX_OK);
     assert_true(rows_of(0) >= 3 * 6 && rows_of(0) < 4 * 6);
     struct gx_prediction p;
     const struct gx_kind kind = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
@@ -280,7 +282,7 @@ static void replaces(void **state)
     open_devices("sim:desktop", "cpu");
     gx__model_learn(devices[0].model, &measured, 16 << 20, 77777);
     gx__model_learn(devices[0].model, &other, 64, 77777);
-    assert_int_equal(gx__calibrate(&instance, devices, 1, &small, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, 1, &small), GX_OK);
     assert_true(gx__model_predict(devices[0].model, &measured, 1 << 18, &p));
     assert_true(p.ns > 1e6);
     assert_false(gx__model_predict(devices[0].model, &measured, 4 << 20, &p));
@@ -306,7 +308,7 @@ static void transforms_too(void **state)
     settings.field_count = 2;
     settings.max_elems = 1 << 14;
     open_devices("cpu", "sim:desktop");
-    assert_int_equal(gx__calibrate(&instance, devices, 1, &settings, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, 1, &settings), GX_OK);
     gx__model_rows(devices[0].model, rows, GXT_COUNT(rows), &count);
     assert_int_equal(count, 3); /* 2^10, 4 of these, and 2^14 */
     for (size_t i = 0; i < count; i++)
@@ -336,34 +338,24 @@ static void words_too(void **state)
     settings.op_count = 0; /* inv does not exist for them */
     settings.max_elems = 1024;
     open_devices("sim:desktop", "cpu");
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings), GX_OK);
     assert_true(rows_of(0) >= 3 * 2 * 2 * 3);
     close_devices();
 }
 
 /* ---- devices that fail ---- */
 
-static bool right(void *user, struct gx_engine *on, const struct gx_task *job)
-{
-    int *asked = user;
-    ++*asked;
-    assert_true(job->n == 64 && job->a.host && job->out.host);
-    return on != &engine[0];
-}
-
 static void wrong_results(void **state)
 {
     (void)state;
-    int asked = 0;
-    open_devices("sim:desktop", "sim:desktop#1");
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &small, right, &asked), GX_OK);
+    open_devices("fault:corrupt@2:sim:desktop", "sim:desktop#1");
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &small), GX_OK);
     assert_int_equal(devices[0].status, GX_ERR_DEVICE);
+    assert_true(devices[0].wrong);
     assert_int_equal(devices[1].status, GX_OK);
-    assert_int_equal(asked, 1 + 4); /* two operations, in host and in registered memory */
+    assert_false(devices[1].wrong);
     assert_int_equal(rows_of(0), 0);
     assert_true(rows_of(1) > 0);
-    asked = 0;
-    assert_int_equal(gx__calibrate(&instance, devices, 1, &small, right, &asked), GX_ERR_DEVICE);
     close_devices();
 }
 
@@ -371,7 +363,7 @@ static void lost_on_the_way(void **state)
 {
     (void)state;
     open_devices("fault:lose@60:sim:desktop", "sim:desktop#1");
-    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &small, NULL, NULL), GX_OK);
+    assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &small), GX_OK);
     assert_int_equal(devices[0].status, GX_ERR_DEVICE_LOST);
     assert_int_equal(devices[1].status, GX_OK);
     assert_true(rows_of(1) > rows_of(0));
@@ -390,14 +382,14 @@ static void no_memory(void **state)
         open_instance(gxt_heap_allocator(&heap));
         assert_int_equal(open_device(0, "sim:desktop"), GX_OK);
         gxt_heap_fail(&heap, at, at % 2 ? 0 : 3);
-        gx_status s = gx__calibrate(&instance, devices, 1, &settings, NULL, NULL);
+        gx_status s = gx__calibrate(&instance, devices, 1, &settings);
         bool failed = heap.failed > 0;
         /* to measure, or to save what was measured */
         assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_FILE);
         gxt_heap_heal(&heap);
         if (!failed)
             assert_int_equal(s, GX_OK);
-        assert_int_equal(gx__calibrate(&instance, devices, 1, &settings, NULL, NULL), GX_OK);
+        assert_int_equal(gx__calibrate(&instance, devices, 1, &settings), GX_OK);
         assert_true(rows_of(0) >= 2 * 6);
         close_devices();
         gxt_heap_end(&heap);

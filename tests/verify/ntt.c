@@ -11,7 +11,7 @@
 #include "field/scalar.h"
 #include "op/domain.h"
 #include "verify/parts.h"
-#include "route/probe.h"
+#include "route/health.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 #include "support/task.h"

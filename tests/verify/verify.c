@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "route/probe.h"
+#include "route/health.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
