@@ -53,25 +53,19 @@ void gx__router_close(struct gx_router *router)
     pthread_mutex_destroy(&router->lock);
 }
 
-/* The number of the GPU among the candidates'; 0: not known. */
-static uint32_t find_chip(const struct gx_router *router, const struct gx_chip *chip)
-{
-    for (size_t i = 0; i < router->chips; i++)
-        if (gx__same_chip(&router->chip[i], chip))
-            return (uint32_t)i + 1;
-    return 0;
-}
-
-static void number_chip(struct gx_router *router, struct gx_device_slot *slot)
+/* The number of a GPU, the same under all its names; 0: not known. add: it gets one. */
+static uint32_t chip_number(struct gx_router *router, const char *name, bool add)
 {
     struct gx_chip chip;
-    if (slot->host || !gx__device_chip(router->slots.instance, slot->name, &chip))
-        return;
-    slot->chip = find_chip(router, &chip);
-    if (slot->chip)
-        return;
+    if (!gx__device_chip(router->slots.instance, name, &chip))
+        return 0;
+    for (size_t i = 0; i < router->chips; i++)
+        if (gx__same_chip(&router->chip[i], &chip))
+            return (uint32_t)i + 1;
+    if (!add)
+        return 0;
     router->chip[router->chips++] = chip;
-    slot->chip = (uint32_t)router->chips;
+    return (uint32_t)router->chips;
 }
 
 static gx_status add_device(struct gx_router *router, const char *name, struct gx_error *error)
@@ -85,7 +79,7 @@ static gx_status add_device(struct gx_router *router, const char *name, struct g
     for (size_t i = 0; i < router->candidates; i++)
         if (router->candidate[i] == slot)
             return GX_OK;
-    number_chip(router, slot);
+    slot->chip = chip_number(router, slot->name, true);
     slot->other = NULL;
     router->candidate[router->candidates++] = slot;
     return GX_OK;
@@ -104,23 +98,19 @@ static gx_status list_configured(struct gx_router *router, struct gx_error *erro
 /* Adds a device that is the GPU of a candidate to the names of that. */
 static gx_status add_other_name(struct gx_router *router, const char *name, struct gx_error *error)
 {
-    struct gx_chip chip;
-    struct gx_device_slot *slot;
-    uint32_t number =
-        gx__device_chip(router->slots.instance, name, &chip) ? find_chip(router, &chip) : 0;
-    gx_status s = number ? gx__slot_get(&router->slots, name, &slot, error) : GX_OK;
-    for (size_t i = 0; number && s == GX_OK && i < router->candidates; i++) {
-        struct gx_device_slot *last = router->candidate[i];
-        if (last->chip != number)
-            continue;
-        while (last->other)
-            last = last->other;
-        last->other = slot;
-        slot->chip = number;
-        slot->other = NULL;
-        break;
-    }
-    return s;
+    struct gx_device_slot *slot, **end = router->candidate;
+    uint32_t chip = chip_number(router, name, false);
+    gx_status s = chip ? gx__slot_get(&router->slots, name, &slot, error) : GX_OK;
+    if (!chip || s != GX_OK)
+        return s;
+    while ((*end)->chip != chip)
+        end++;
+    while (*end)
+        end = &(*end)->other;
+    *end = slot;
+    slot->chip = chip;
+    slot->other = NULL;
+    return GX_OK;
 }
 
 static gx_status list_automatic(struct gx_router *router, struct gx_error *error)
