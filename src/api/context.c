@@ -155,21 +155,19 @@ gx_status gx_trace_stop(gx_ctx *ctx)
 
 /* ---- buffers ---- */
 
-/* If there is no memory because of what jobs hold, waits for them. */
-static gx_status create_in_turn(struct gx_engine *engine, size_t bytes, uint32_t flags,
-                                gx_buf **buf)
+struct creation {
+    struct gx_engine *engine;
+    size_t bytes;
+    uint32_t flags;
+    gx_buf **buf;
+    gx_status status;
+};
+
+static bool create(void *user)
 {
-    gx_status s = gx__buf_create(engine, bytes, flags, buf);
-    if (s != GX_ERR_OUT_OF_DEVICE_MEMORY)
-        return s;
-    gx__tables_begin_turn(engine);
-    for (bool last = false; s == GX_ERR_OUT_OF_DEVICE_MEMORY && !last;) {
-        if (!gx__tables_make_room(engine, &last))
-            break;
-        s = gx__buf_create(engine, bytes, flags, buf);
-    }
-    gx__tables_end_turn(engine);
-    return s;
+    struct creation *c = user;
+    c->status = gx__buf_create(c->engine, c->bytes, c->flags, c->buf);
+    return c->status != GX_ERR_OUT_OF_DEVICE_MEMORY;
 }
 
 gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags, gx_buf **buf)
@@ -190,7 +188,10 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
                          : gx__router_buffer_engine(&ctx->router, &engine, &error);
     if (s != GX_OK)
         return gx__fail(&ctx->instance, s, "buffer of %zu bytes: %s", bytes, error.text);
-    s = create_in_turn(engine, bytes, flags, buf);
+    struct creation c = {.engine = engine, .bytes = bytes, .flags = flags, .buf = buf};
+    if (!create(&c)) /* because of what jobs hold: wait for them */
+        gx__tables_in_turn(engine, true, create, &c);
+    s = c.status;
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "buffer of %zu bytes on '%s': %s", bytes,
                  engine->device.info.name, gx_status_message(s));

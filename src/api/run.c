@@ -345,14 +345,15 @@ static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info
                           struct gx_outcome *considered)
 {
     struct gx_proposal p;
-    struct gx_plan plan;
     gx_status s = resolve_call(ctx, q);
     if (s != GX_OK)
         return fail_call(ctx, &q->call, s);
     for (size_t i = 0; i < q->call.count && s == GX_OK; i += p.count) {
         s = gx__router_propose(&ctx->router, &q->call, i, q->routed, &p);
         if (s == GX_OK) {
-            s = gx__engine_status(p.engine, gx__compose_plan(p.engine, &p.batch, &plan));
+            struct gx_plan plan = {.count = 0};
+            p.batch.plan = &plan;
+            s = gx__compose_run(p.engine, &p.batch);
             if (s == GX_OK && !i) {
                 describe(info, p.engine, p.reason, &plan);
                 *considered = p.considered;
@@ -360,11 +361,10 @@ static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info
             if (s == GX_OK)
                 add_plan(info, &plan, p.predicted_ns);
             gx__router_unpropose(&p);
-            q->call.error.text[0] = 0;
+            q->call.error = p.batch.error;
         }
         if (s != GX_OK)
-            gx__fail(&ctx->instance, s, "job %zu: %s", i,
-                     q->call.error.text[0] ? q->call.error.text : gx_status_message(s));
+            gx__fail(&ctx->instance, s, "job %zu: %s", i, q->call.error.text);
     }
     leave_ops(q);
     return s;

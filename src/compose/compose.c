@@ -72,10 +72,9 @@ static bool is_in_vain(const struct gx_task *job, way_fn way, size_t before, gx_
     return way == run_plain && before && gx__out_of_memory(s) && job->unit == job->n;
 }
 
-/* plain: the job itself may be tried; it has not been. plan: as in gx_composition. */
+/* plain: the job itself may be tried; it has not been. */
 static gx_status compose(struct gx_engine *engine, const struct gx_batch *batch, size_t i,
-                         bool plain, struct gx_plan *plan, struct gx_outcome *r,
-                         struct gx_error *error)
+                         bool plain, struct gx_outcome *r, struct gx_error *error)
 {
     const struct gx_task *job = &batch->jobs[i];
     const uint64_t start = gx__engine_now(engine);
@@ -90,7 +89,6 @@ static gx_status compose(struct gx_engine *engine, const struct gx_batch *batch,
                                    .job = job,
                                    .caller = batch,
                                    .outcome = r,
-                                   .plan = plan,
                                    .path = batch->path,
                                    .mode = batch->mode,
                                    .lacking = -1};
@@ -99,6 +97,8 @@ static gx_status compose(struct gx_engine *engine, const struct gx_batch *batch,
         *error = c.error;
         if (way[k] != run_plain)
             r->total_ns = gx__engine_now(engine) - start;
+        if (s == GX_OK && batch->plan)
+            gx__plan_add(batch->plan, &c.plan, 1);
         if (!gx__out_of_memory(s) && (s != GX_ERR_UNSUPPORTED || way[k] != gx__compose_upload))
             break;
         if (!gx__composition_repeatable(&c))
@@ -117,7 +117,7 @@ static void run_job(struct gx_engine *engine, struct gx_batch *batch, size_t i, 
     struct gx_float_env caller;
     struct gx_error error = {""};
     gx__float_env_default(&caller);
-    gx_status s = compose(engine, batch, i, plain, NULL, r, &error);
+    gx_status s = compose(engine, batch, i, plain, r, &error);
     gx__float_env_restore(&caller);
     if (s == GX_OK) {
         gx__batch_job_done(engine, batch, i, (struct gx_times){start, gx__engine_now(engine)});
@@ -185,27 +185,4 @@ void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_
         return;
     gx__pipe_drain(pipe);
     go_on(engine, batch);
-}
-
-/* ---- planning ---- */
-
-gx_status gx__compose_plan(struct gx_engine *engine, struct gx_batch *batch, struct gx_plan *plan)
-{
-    struct gx_outcome unused = {.reason = GX_REASON_NONE};
-    struct gx_plan_request asked;
-    struct gx_error error;
-    gx_status s;
-    if (!begin(engine, batch)) {
-        s = gx__engine_plan(engine, batch, engine->instance->config.stream_chunk_elems, &asked,
-                            plan);
-        plan->asked = NULL;
-        if (!gx__out_of_memory(s) || !batch->attempt)
-            return s;
-    }
-    *plan = (struct gx_plan){.count = 0};
-    s = GX_OK;
-    for (size_t i = 0; i < batch->count && s == GX_OK; i++)
-        if (!batch->jobs[i].empty)
-            s = compose(engine, batch, i, true, plan, &unused, &error);
-    return s;
 }

@@ -8,14 +8,11 @@
 
 #include "exec/engine.h"
 
-/* Runs a batch and returns its status when it is done. Any thread. */
+/* Runs a batch, or plans it, and returns its status when it is done. Any thread. */
 gx_status gx__compose_run(struct gx_engine *engine, struct gx_batch *batch);
 
 /* gx_feed_fn: the same through a pipe of the caller, NULL if the device works on host memory.
  * Returns when all is started. */
 void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch);
-
-/* The plan of the batch: that of each step, added up, if jobs are composed. */
-gx_status gx__compose_plan(struct gx_engine *engine, struct gx_batch *batch, struct gx_plan *plan);
 
 #endif

@@ -20,7 +20,7 @@ static gx_status get(struct gx_composition *c, struct gx_temporary *t)
 {
     struct gx_engine *engine = c->engine;
     gx_status s = GX_OK;
-    if (c->plan) {
+    if (c->caller->plan) {
         t->at =
             t->device ? gx__at_buffer((gx_buf *)GX_PLANNED, 0) : gx__at_host((void *)GX_PLANNED);
     } else if (!t->device) {
@@ -28,8 +28,8 @@ static gx_status get(struct gx_composition *c, struct gx_temporary *t)
             gx__array_get(&engine->arrays, &engine->instance->config.allocator, 1, t->bytes);
         s = t->at.host ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     } else if (t->kept) {
-        s = gx__scratch_get(engine, t->bytes, &t->room);
-        t->at.buf = s == GX_OK ? t->room->buf : NULL;
+        s = gx__temporary_get(engine, t->bytes, &t->memory);
+        t->at.buf = s == GX_OK ? t->memory->buf : NULL;
     } else {
         s = gx__buf_create(engine, t->bytes, 0, &t->at.buf);
     }
@@ -39,11 +39,12 @@ static gx_status get(struct gx_composition *c, struct gx_temporary *t)
 static void put(struct gx_composition *c, struct gx_temporary *t)
 {
     struct gx_engine *engine = c->engine;
-    if (!c->plan && t->kept)
-        gx__table_put(engine, t->room);
-    else if (!c->plan && t->device)
+    const bool real = !c->caller->plan;
+    if (real && t->kept)
+        gx__table_put(engine, t->memory);
+    else if (real && t->device)
         gx__buf_destroy(&t->at.buf);
-    else if (!c->plan)
+    else if (real)
         gx__array_put(&engine->arrays, &engine->instance->config.allocator, t->at.host);
     *t = (struct gx_temporary){0};
 }
@@ -63,54 +64,26 @@ static gx_status get_temporaries(struct gx_composition *c)
 
 /* ---- one step ---- */
 
-static gx_status run_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count)
+/* times: of tasks that are planned, how often they will run. */
+static gx_status run_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count,
+                           uint64_t times)
 {
+    struct gx_plan plan = {.count = 0};
     struct gx_batch batch = {.jobs = tasks,
                              .count = count,
                              .reports = c->outcome,
                              .one_report = true,
                              .path = c->path,
                              .mode = c->mode,
+                             .plan = c->caller->plan ? &plan : NULL,
                              .uncounted = true,
                              .held = c->held,
                              .untimed = c->caller->untimed || !c->caller->reports};
     gx_status s =
         c->nested ? gx__compose_run(c->engine, &batch) : gx__engine_run(c->engine, &batch);
     c->error = batch.error;
-    return s;
-}
-
-/* Adds the plan of a step that is done so many times. */
-static void add_plan(struct gx_plan *all, const struct gx_plan *one, uint64_t times)
-{
-    struct gx_plan before = *all;
-    if (!all->groups)
-        *all = *one;
-    all->groups = before.groups + one->groups * times;
-    all->submits = before.submits + one->submits * times;
-    all->dispatches = before.dispatches + one->dispatches * times;
-    all->bytes_up = before.bytes_up + one->bytes_up * times;
-    all->bytes_down = before.bytes_down + one->bytes_down * times;
-    all->bytes_staged = before.bytes_staged + one->bytes_staged * times;
-    all->memory = before.memory > one->memory ? before.memory : one->memory;
-    for (gx_mode m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++) {
-        double ns = one->predicted[m] > 0 ? one->predicted[m] : one->predicted[one->mode];
-        all->predicted[m] = before.predicted[m] + ns * (double)times;
-    }
-}
-
-static gx_status plan_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count,
-                            uint64_t times)
-{
-    struct gx_batch batch = {.jobs = tasks, .count = count, .path = c->path, .mode = c->mode};
-    struct gx_plan plan = {.count = 0};
-    struct gx_plan_request asked;
-    uint64_t chunk = c->engine->instance->config.stream_chunk_elems;
-    gx_status s = c->nested ? gx__compose_plan(c->engine, &batch, &plan)
-                            : gx__engine_plan(c->engine, &batch, chunk, &asked, &plan);
-    plan.asked = NULL;
-    if (s == GX_OK)
-        add_plan(c->plan, &plan, times);
+    if (batch.plan && s == GX_OK)
+        gx__plan_add(&c->plan, &plan, times);
     return s;
 }
 
@@ -119,16 +92,16 @@ static gx_status do_step(struct gx_composition *c, const struct gx_part_step *st
                          struct gx_task *tasks)
 {
     gx_status s = GX_OK;
-    if (c->plan)
+    if (c->caller->plan)
         return step->tasks && step->times
-                   ? plan_tasks(c, tasks, step->tasks(c->user, 0, tasks), step->times * c->rounds)
+                   ? run_tasks(c, tasks, step->tasks(c->user, 0, tasks), step->times * c->rounds)
                    : GX_OK;
     for (size_t i = 0; i < step->times && s == GX_OK; i++) {
         const uint32_t groups = c->outcome->groups;
         if (step->before)
             step->before(c->user, i);
         if (step->tasks)
-            s = run_tasks(c, tasks, step->tasks(c->user, i, tasks));
+            s = run_tasks(c, tasks, step->tasks(c->user, i, tasks), 1);
         c->wrote |= step->writes && c->outcome->groups != groups;
         if (s == GX_OK && step->after)
             s = step->after(c->user, i);
@@ -141,7 +114,7 @@ static gx_status do_step(struct gx_composition *c, const struct gx_part_step *st
 static gx_status do_steps(struct gx_composition *c)
 {
     const gx_allocator *allocator = &c->engine->instance->config.allocator;
-    size_t most = 1, rounds = c->plan ? 1 : c->rounds;
+    size_t most = 1, rounds = c->caller->plan ? 1 : c->rounds;
     struct gx_task one, *tasks = &one;
     for (size_t i = 0; i < c->steps; i++)
         most = c->step[i].together > most ? c->step[i].together : most;
@@ -166,6 +139,7 @@ gx_status gx__composition_run(struct gx_composition *c, const struct gx_lowering
     for (;;) {
         c->steps = 0;
         c->rounds = 1;
+        c->plan = (struct gx_plan){.count = 0};
         gx_status s = lowering->lower(c);
         if (s == GX_OK)
             s = do_steps(c);

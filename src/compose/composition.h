@@ -25,11 +25,11 @@ struct gx_part_step {
 
 /* Memory that steps share; freed however they end. */
 struct gx_temporary {
-    size_t bytes;       /* 0: there is none */
-    bool device;        /* on the device, or else of the host */
-    bool kept;          /* of the device, ready for the next job */
-    struct gx_place at; /* set while steps run */
-    struct gx_table *room;
+    size_t bytes;            /* 0: there is none */
+    bool device;             /* on the device, or else of the host */
+    bool kept;               /* of the device, ready for the next job */
+    struct gx_place at;      /* set while steps run */
+    struct gx_table *memory; /* that is kept */
 };
 
 #define GX_COMPOSITION_STEPS       4
@@ -40,7 +40,6 @@ struct gx_composition {
     const struct gx_task *job;
     const struct gx_batch *caller;
     struct gx_outcome *outcome; /* of the job: what its tasks took is added up */
-    struct gx_plan *plan;       /* not NULL: the steps are planned, not run, and added to this */
     struct gx_error error;      /* why it failed; may be empty */
 
     /* Set by the way: */
@@ -55,6 +54,7 @@ struct gx_composition {
     struct gx_part_step step[GX_COMPOSITION_STEPS];
     struct gx_temporary temporary[GX_COMPOSITION_TEMPORARIES];
 
+    struct gx_plan plan; /* of the steps, if they are planned, not run: caller->plan */
     size_t round;
     int lacking; /* the temporary for which there was no memory; -1: none */
     bool wrote;  /* some results of the job are there, which may have replaced operands */

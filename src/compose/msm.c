@@ -92,7 +92,7 @@ static void set_piece_task(const struct msm *m, size_t k, void *out, struct gx_t
     size_t result = k / pieces_of(m), from = k % pieces_of(m) * (size_t)m->piece;
     size_t first = m->args->first + from;
     size_t at = first * m->curve->info.affine_bytes * (m->table ? m->table->multiples.parts : 1);
-    gx_buf *points = m->table ? m->table->buf : m->c->plan ? (gx_buf *)GX_PLANNED : NULL;
+    gx_buf *points = m->table ? m->table->buf : m->c->caller->plan ? (gx_buf *)GX_PLANNED : NULL;
     *task = (struct gx_task){
         .op = GX_OP_MSM_SUMS,
         .field = m->curve->info.base_field,
@@ -345,7 +345,7 @@ gx_status gx__compose_msm(struct gx_composition *c)
     gx_status s = GX_OK;
     c->user = &m;
     c->held = true;
-    if (c->plan) /* as if the points were on the device already */
+    if (c->caller->plan) /* as if the points were on the device already */
         return gx__composition_run(c, &lowering);
     gx__tables_hold(engine);
     if (m.args->count)

@@ -85,10 +85,10 @@ gx_status gx__compose_upload(struct gx_composition *c)
     static const struct gx_lowering lowering = {.lower = lower};
     c->user = c;
     c->held = true;
-    if (!c->plan)
+    if (!c->caller->plan)
         gx__tables_hold(c->engine);
     gx_status s = gx__composition_run(c, &lowering);
-    if (!c->plan)
+    if (!c->caller->plan)
         gx__tables_let_go(c->engine);
     return s;
 }

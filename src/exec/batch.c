@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "op/msm.h"
+#include "field/host.h"
 
 /* ---- beginning ---- */
 
@@ -48,7 +48,8 @@ static void clear_spare(struct gx_batch *batch)
 
 void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
 {
-    bool tracing = gx__tracing(engine->instance);
+    bool tracing = gx__tracing(engine->instance) && !batch->plan;
+    batch->uncounted |= batch->plan != NULL;
     batch->status = GX_OK;
     batch->failed = GX_NO_JOB;
     batch->error.text[0] = 0;
@@ -161,6 +162,31 @@ void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char
     r->bad_index = bad;
     r->bad_operand = operand;
     gx__refusal_message(&batch->error, &batch->jobs[i], bad, operand);
+}
+
+gx_status gx__look_again(const struct gx_task *job, bool parted, gx_look_fn look, void *user,
+                         uint64_t *bad, char *operand)
+{
+    uint64_t some[GX_LOOK_ELEMS * GX_LIMBS_MAX];
+    const size_t each = job->element[GX_A];
+    gx_status s = GX_OK;
+    for (uint64_t at = 0, n; parted && at < *bad && s == GX_OK; at += n) {
+        n = *bad - at < GX_LOOK_ELEMS ? *bad - at : GX_LOOK_ELEMS;
+        s = look(user, &job->a, (size_t)at * each, (size_t)n * each, some);
+        size_t found =
+            s == GX_OK ? gx__first_bad(gx__prime(job->field), some, (size_t)n, false) : GX_NONE_BAD;
+        *bad = found != GX_NONE_BAD ? at + found : *bad;
+    }
+    *operand = 0;
+    for (int i = GX_A; i <= job->operands && !*operand && s == GX_OK; i++) {
+        size_t skip;
+        if (!gx__operand_find(job, i, *bad, &skip))
+            continue;
+        s = look(user, &job->operand[i], skip, job->element[i], some);
+        if (s == GX_OK && gx__element_bad(job, i, some))
+            *operand = (char)('a' + i - GX_A);
+    }
+    return s;
 }
 
 /* ---- ending ---- */

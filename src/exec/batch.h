@@ -27,6 +27,15 @@ void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, siz
 /* operand: 'a' and so on; 0: not known. */
 void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char operand);
 
+/* Reads bytes of an operand, from byte `skip` of it on. */
+typedef gx_status (*gx_look_fn)(void *user, const struct gx_place *operand, size_t skip,
+                                size_t bytes, void *elements);
+/* *operand: the one with the bad element *bad that was found; 0: it has changed since. parted: it
+ * was found among some columns of a matrix, and *bad becomes the first one of all columns: others
+ * have those of its row and of the rows before. */
+gx_status gx__look_again(const struct gx_task *job, bool parted, gx_look_fn look, void *user,
+                         uint64_t *bad, char *operand);
+
 /* Whether its jobs are traced. */
 static inline bool gx__batch_traced(const struct gx_engine *engine, const struct gx_batch *batch)
 {

@@ -4,7 +4,7 @@
  * and on its operands in place: nothing is planned, staged or in flight. Other devices use a pipe
  * (run.c).
  */
-#include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "exec/batch.h"
@@ -18,14 +18,17 @@
 /* A sum with a table of multiples is in no more pieces, because each piece has all its buckets. */
 #define MULTIPLES_PIECES 4u
 
-/* A batch under way. */
+/* A batch under way, one pass over a job at a time. */
 struct direct {
     struct gx_engine *engine;
     struct gx_batch *batch;
     struct gx_mem *scratch; /* reused by the following jobs, as is: */
     struct gx_table *table;
     uint64_t now_ns;
-    bool begun; /* some of the current job's results are written */
+    size_t i; /* of the job */
+    int only; /* the operand that the pass checks; 0: it does the job */
+    gx_status status;
+    uint64_t bad; /* the first bad element of the job so far */
 };
 
 /* ---- scratch ---- */
@@ -64,16 +67,16 @@ static char *memory_of(const struct gx_place *o)
     return o->buf ? (char *)o->buf->mem.host + o->offset : (char *)o->host;
 }
 
-static uint64_t dispatches_of(const struct gx_engine *engine, const struct gx_task *job, uint64_t n)
-{
-    uint64_t most = gx__dispatch_most(&engine->device.facts, job);
-    return n && most ? (n + most - 1) / most : 1;
-}
+/* Counted for reports as if dispatches of so many elements were submitted in groups. */
+struct counts {
+    uint32_t dispatches, groups;
+};
 
-/* For reports: counted as if dispatches were submitted in groups. */
-static uint32_t groups_of(uint64_t dispatches)
+static struct counts counts_of(uint64_t n, uint64_t most)
 {
-    return (uint32_t)((dispatches + GX_GROUP_DISPATCHES - 1) / GX_GROUP_DISPATCHES);
+    uint64_t dispatches = n && most ? (n + most - 1) / most : 1;
+    return (struct counts){(uint32_t)dispatches, (uint32_t)((dispatches + GX_GROUP_DISPATCHES - 1) /
+                                                            GX_GROUP_DISPATCHES)};
 }
 
 static void let_go(struct direct *d)
@@ -167,27 +170,21 @@ static size_t piece_scratch(struct direct *d, const struct gx_task *job,
     }
 }
 
-/* Gets the kernel and its scratch. only: if not 0, the operand to check. *most: elements of a
- * dispatch, which may become fewer. */
-static gx_status prepare(struct direct *d, const struct gx_task *job, int only, bool check,
-                         struct gx_host_call *call, uint64_t *most)
+/* What the kernel needs besides operands. *most: elements of a dispatch, which may become fewer. */
+static gx_status get_memory(struct direct *d, const struct gx_task *job, struct gx_host_call *call,
+                            uint64_t *most)
 {
-    const enum gx_task_table table = only ? GX_NO_TABLE : (enum gx_task_table)job->table;
-    gx_status s = gx__job_kernel(d->engine, job, only, check, &call->kernel);
-    if (s == GX_OK && table == GX_TABLE_OF_ROOTS)
+    gx_status s = GX_OK;
+    if (job->table == GX_TABLE_OF_ROOTS)
         s = get_table(d, call);
+    else if (job->table == GX_TABLE_OF_MULTIPLES)
+        get_multiples(d, job, call);
     if (s != GX_OK)
         return s;
-    if (table == GX_TABLE_OF_MULTIPLES)
-        get_multiples(d, job, call);
-    size_t bytes = table == GX_TABLE_OF_MULTIPLES ? sum_scratch(d, call, job->n)
-                                                  : piece_scratch(d, job, call, most);
-    call->scratch = NULL;
-    if (!bytes)
-        return GX_OK;
-    s = get_scratch(d, bytes);
-    if (s == GX_OK)
-        call->scratch = d->scratch->host;
+    size_t bytes = job->table == GX_TABLE_OF_MULTIPLES ? sum_scratch(d, call, job->n)
+                                                       : piece_scratch(d, job, call, most);
+    s = bytes ? get_scratch(d, bytes) : GX_OK;
+    call->scratch = bytes && s == GX_OK ? d->scratch->host : NULL;
     return s;
 }
 
@@ -205,191 +202,162 @@ static void bind(const struct gx_task *job, int only, uint64_t first, struct gx_
     }
 }
 
-/* The first bad element of the operand, where a dispatch from element `first` on has found one.
- * Other dispatches have the other columns of a matrix: those before are looked at again. */
-static size_t first_bad(const struct gx_task *job, int only, uint64_t first, size_t bad)
-{
-    if (only)
-        return (size_t)first + bad;
-    bad = (size_t)gx__bad_index(job, first, bad);
-    size_t before = !gx__operand_matrix(job, GX_A).stride
-                        ? GX_NONE_BAD
-                        : gx__first_bad(gx__prime(job->field), memory_of(&job->a), bad, false);
-    return before < bad ? before : bad;
-}
-
-/* A pass over the job is done. */
-static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatches,
-                        uint32_t threads)
+/* The pass is done. */
+static void report_pass(struct direct *d, uint64_t n, uint64_t most, uint32_t threads)
 {
     struct gx_batch *batch = d->batch;
-    struct gx_outcome *r = gx__batch_report(batch, i);
+    struct gx_outcome *r = gx__batch_report(batch, d->i);
+    const struct counts counts = counts_of(n, most);
     uint64_t start = d->now_ns;
     d->now_ns = gx__now_ns();
     r->path = GX_PATH_DIRECT;
     r->mode = GX_MODE_SEQUENTIAL;
-    r->groups += groups_of(dispatches);
-    r->submits += groups_of(dispatches);
-    r->dispatches += (uint32_t)dispatches;
+    r->groups += counts.groups;
+    r->submits += counts.groups;
+    r->dispatches += counts.dispatches;
     r->threads = threads > r->threads ? threads : r->threads;
     r->device_ns += d->now_ns - start;
     r->compute_ns = r->total_ns = r->device_ns;
     if (gx__batch_traced(d->engine, batch))
-        gx__batch_trace(d->engine, batch, GX_STAGE_COMPUTE, i, 1, n,
-                        gx__operand_length(&batch->jobs[i], GX_A, n),
+        gx__batch_trace(d->engine, batch, GX_STAGE_COMPUTE, d->i, 1, n,
+                        gx__operand_length(&batch->jobs[d->i], GX_A, n),
                         (struct gx_times){start, d->now_ns});
 }
 
-/* The first operand with a bad element at that index; 0: it has changed since. */
-static char find_operand(const struct gx_task *job, size_t index)
+/* gx_attempt_fn. The kernel of a small job is 8 calls below the caller's; no more is between. */
+static bool run_pass(void *user)
 {
-    for (int i = GX_A; i <= job->operands; i++) {
-        size_t skip;
-        if (gx__operand_find(job, i, index, &skip) &&
-            gx__element_bad(job, i, memory_of(&job->operand[i]) + skip))
-            return (char)('a' + i - GX_A);
+    struct direct *d = user;
+    struct gx_device *device = &d->engine->device;
+    const struct gx_task *job = &d->batch->jobs[d->i];
+    const int only = d->only;
+    struct gx_host_call call;
+    uint64_t n = only && gx__operand_is_one(job, only) ? 1 : job->n, at = 0, found = UINT64_MAX;
+    uint64_t most = gx__dispatch_most(&device->facts, job);
+    bool check = only || (job->check && !gx__task_in_place(job));
+    gx_status s = gx__job_kernel(d->engine, job, only, check, &call.kernel);
+    call.scratch = NULL;
+    if (s == GX_OK && !only && (job->table || gx__dispatch_scratch(device, &call.kernel, n, most)))
+        s = get_memory(d, job, &call, &most);
+    for (; s == GX_OK && found == UINT64_MAX && (at < n || !at); at += most) {
+        bind(job, only, at, &call);
+        call.n = n - at < most ? n - at : most;
+        gx__guard_note(d->scratch, &call.kernel, call.n);
+        s = device->ops->run(device, &call);
+        if (s != GX_OK)
+            break;
+        if (call.bad != GX_NONE_BAD)
+            found = only ? at + call.bad : gx__bad_index(job, at, call.bad);
+        call.kernel.key.accumulate = job->shape == GX_SHAPE_REDUCTION;
     }
-    return 0;
+    d->status = s;
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && (!at || only)) {
+        let_go(d);
+        return false;
+    }
+    d->bad = found < d->bad ? found : d->bad;
+    if (s == GX_OK && (only || found == UINT64_MAX))
+        report_pass(d, n, most, call.threads);
+    return true;
 }
 
-/* If a job overwrites its operands, they are checked in separate passes first, because it cannot be
- * undone. */
-static gx_status run_job(struct direct *d, size_t i, size_t *bad)
+static bool has_pass(const struct direct *d)
 {
-    const struct gx_task *job = &d->batch->jobs[i];
-    struct gx_device *device = &d->engine->device;
-    bool check = job->check;
-    bool before = check && gx__task_in_place(job);
-    struct gx_host_call call;
-    for (int only = before ? job->operands : 0; only >= 0; only--) {
-        uint64_t n = only && gx__operand_is_one(job, only) ? 1 : job->n, at = 0;
-        uint64_t most = gx__dispatch_most(&device->facts, job);
-        gx_status s = prepare(d, job, only, only || (check && !before), &call, &most);
-        size_t found = GX_NONE_BAD;
-        while (s == GX_OK && found == GX_NONE_BAD && (at < n || !at)) {
-            bind(job, only, at, &call);
-            call.n = n - at < most ? n - at : most;
-            gx__guard_note(d->scratch, &call.kernel, call.n);
-            s = device->ops->run(device, &call);
-            d->begun |= s == GX_OK && !only;
-            if (s == GX_OK && call.bad != GX_NONE_BAD)
-                found = first_bad(job, only, at, call.bad);
-            call.kernel.key.accumulate = job->shape == GX_SHAPE_REDUCTION;
-            at += most;
-        }
-        if (s != GX_OK)
-            return s;
-        *bad = found < *bad ? found : *bad;
-        if (only || found == GX_NONE_BAD)
-            report_pass(d, i, n, n ? (n + most - 1) / most : 1, call.threads);
-        if (only == GX_A && *bad != GX_NONE_BAD)
-            break;
-    }
+    return d->status == GX_OK && !d->batch->plan &&
+           (d->only > 0 || (!d->only && d->bad == UINT64_MAX));
+}
+
+/* Other jobs wait for memory for their tables, and so does this one. */
+static bool queues(struct direct *d)
+{
+    bool wanted =
+        d->batch->jobs[d->i].table == GX_TABLE_OF_ROOTS && gx__tables_wanted(&d->engine->tables);
+    if (wanted)
+        let_go(d);
+    return wanted;
+}
+
+/* gx_look_fn */
+static gx_status look(void *user, const struct gx_place *o, size_t skip, size_t bytes,
+                      void *elements)
+{
+    (void)user;
+    memcpy(elements, memory_of(o) + skip, bytes);
     return GX_OK;
 }
 
-/* There was no memory to begin the job with. */
-static bool lacked_memory(const struct direct *d, gx_status s)
+static void refuse(struct direct *d)
 {
-    return s == GX_ERR_OUT_OF_DEVICE_MEMORY && !d->begun;
+    const struct gx_task *job = &d->batch->jobs[d->i];
+    char operand;
+    gx__look_again(job, gx__operand_matrix(job, GX_A).stride, look, NULL, &d->bad, &operand);
+    gx__batch_fail_element(d->batch, d->i, d->bad, operand);
 }
 
-static void start_over(struct direct *d, size_t i, size_t *bad)
+/* Adds what running the job would take to the plan of the batch. */
+static gx_status plan_job(struct gx_engine *engine, struct gx_batch *batch,
+                          const struct gx_task *job)
 {
-    struct gx_outcome *r = gx__batch_report(d->batch, i);
-    gx__outcome_clear(r, r->reason);
-    *bad = GX_NONE_BAD;
-}
-
-/* If there is no memory because of tables and of what other jobs hold, waits for them. */
-static gx_status run_in_turn(struct direct *d, size_t i, size_t *bad)
-{
-    bool queues =
-        d->batch->jobs[i].table == GX_TABLE_OF_ROOTS && gx__tables_wanted(&d->engine->tables);
-    d->begun = false;
-    gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : run_job(d, i, bad);
-    if (!lacked_memory(d, s))
+    struct gx_device *device = &engine->device;
+    struct gx_plan *plan = batch->plan;
+    struct gx_kernel kernel;
+    uint64_t most = gx__dispatch_most(&device->facts, job);
+    gx_status s = gx__job_kernel(engine, job, 0, false, &kernel);
+    if (s != GX_OK)
         return s;
-    let_go(d);
-    gx__tables_begin_turn(d->engine);
-    if (queues)
-        s = run_job(d, i, bad);
-    for (bool last = false; lacked_memory(d, s) && !last;) {
-        let_go(d);
-        if (!gx__tables_make_room(d->engine, &last))
-            break;
-        start_over(d, i, bad);
-        s = run_job(d, i, bad);
-    }
-    gx__tables_end_turn(d->engine);
-    return s;
+    const struct counts counts = counts_of(job->n, most);
+    size_t scratch = gx__bucket(gx__dispatch_scratch(device, &kernel, job->n, most));
+    plan->memory = scratch > plan->memory ? scratch : plan->memory;
+    plan->dispatches += counts.dispatches;
+    plan->groups += counts.groups;
+    plan->submits += counts.groups;
+    return GX_OK;
+}
+
+static void begin(struct gx_engine *engine, struct gx_batch *batch)
+{
+    uint64_t chunk = engine->instance->config.stream_chunk_elems;
+    gx__batch_begin(engine, batch);
+    if (batch->plan)
+        *batch->plan = (struct gx_plan){.path = GX_PATH_DIRECT,
+                                        .mode = GX_MODE_SEQUENTIAL,
+                                        .sets = 1,
+                                        .chunk = chunk ? chunk : GX_CHUNK_ELEMS};
 }
 
 gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
 {
-    struct direct d = {.engine = engine, .batch = batch};
-    size_t i = batch->next;
-    if (!i)
-        gx__batch_begin(engine, batch);
+    struct direct d = {.engine = engine, .batch = batch, .i = batch->next};
+    if (!d.i)
+        begin(engine, batch);
     d.now_ns = gx__now_ns();
-    for (; i < batch->count && batch->failed == GX_NO_JOB; i++) {
-        uint64_t start = d.now_ns;
-        size_t bad = GX_NONE_BAD;
-        if (batch->jobs[i].empty || !gx__batch_goes_on(batch, i))
+    for (; d.i < batch->count && batch->failed == GX_NO_JOB; d.i++) {
+        const struct gx_task *job = &batch->jobs[d.i];
+        const uint64_t start = d.now_ns;
+        bool enough = true;
+        if (job->empty || !gx__batch_goes_on(batch, d.i))
             continue;
-        gx_status s = run_in_turn(&d, i, &bad);
-        if (lacked_memory(&d, s) && batch->attempt) {
-            let_go(&d);
-            batch->next = i;
+        d.status = batch->plan ? plan_job(engine, batch, job) : GX_OK;
+        d.bad = UINT64_MAX;
+        /* Operands that are overwritten are checked before, because that cannot be undone. */
+        d.only = job->check && gx__task_in_place(job) ? job->operands : 0;
+        for (; enough && has_pass(&d); d.only--) {
+            const bool tries = !queues(&d);
+            enough = (tries && run_pass(&d)) || gx__tables_in_turn(engine, tries, run_pass, &d);
+        }
+        if (!enough && batch->attempt) {
+            batch->next = d.i;
             return GX_PENDING;
         }
-        if (s != GX_OK)
-            gx__batch_fail_device(engine, batch, i, s);
-        else if (bad != GX_NONE_BAD)
-            gx__batch_fail_element(batch, i, bad, find_operand(&batch->jobs[i], bad));
+        if (d.status != GX_OK)
+            gx__batch_fail_device(engine, batch, d.i, d.status);
+        else if (d.bad != UINT64_MAX)
+            refuse(&d);
         else
-            gx__batch_job_done(engine, batch, i, (struct gx_times){start, d.now_ns});
+            gx__batch_job_done(engine, batch, d.i, (struct gx_times){start, d.now_ns});
     }
     let_go(&d);
     gx_status s = batch->status;
     gx__batch_end(engine, batch);
     return s;
-}
-
-/* ---- planning ---- */
-
-/* The plan of a batch on a device that works on host memory. */
-static gx_status plan_direct(struct gx_engine *engine, const struct gx_batch *batch,
-                             struct gx_plan *plan)
-{
-    struct gx_device *device = &engine->device;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct gx_task *job = &batch->jobs[i];
-        uint64_t most = gx__dispatch_most(&device->facts, job),
-                 dispatches = dispatches_of(engine, job, job->n);
-        struct gx_kernel kernel;
-        if (job->empty)
-            continue;
-        gx_status s = gx__job_kernel(engine, job, 0, false, &kernel);
-        if (s != GX_OK)
-            return s;
-        size_t scratch = gx__bucket(gx__dispatch_scratch(device, &kernel, job->n, most));
-        plan->memory = scratch > plan->memory ? scratch : plan->memory;
-        plan->dispatches += dispatches;
-        plan->groups += groups_of(dispatches);
-    }
-    plan->submits = plan->groups;
-    return GX_OK;
-}
-
-gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                          struct gx_plan_request *asked, struct gx_plan *plan)
-{
-    if (!engine->device.ops->run)
-        return gx__pipe_plan(engine, batch, chunk_elems, asked, plan);
-    *plan = (struct gx_plan){.path = GX_PATH_DIRECT,
-                             .mode = GX_MODE_SEQUENTIAL,
-                             .sets = 1,
-                             .chunk = chunk_elems ? chunk_elems : GX_CHUNK_ELEMS};
-    return plan_direct(engine, batch, plan);
 }

@@ -104,6 +104,8 @@ struct gx_batch {
     const struct gx_task *jobs; /* valid until done */
     size_t count;
     struct gx_outcome *reports; /* one per job, zeroed except for the reason; NULL: not wanted */
+    struct gx_plan *plan;       /* not NULL: nothing runs, and this becomes the plan of it, if it is
+                                   {0} before */
     gx_path path;
     gx_mode mode;
     uint32_t sets;   /* least groups in flight, because other batches may follow; 0: as planned */
@@ -143,6 +145,7 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
     batch->jobs = jobs;
     batch->count = count;
     batch->reports = call->reports ? call->reports + first : NULL;
+    batch->plan = NULL;
     batch->path = call->path;
     batch->mode = call->mode;
     batch->sets = 0;
@@ -170,10 +173,6 @@ static inline gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch
 {
     return engine->device.ops->run ? gx__direct_run(engine, batch) : gx__pipe_run(engine, batch);
 }
-
-/* The plan of the batch, without running it. */
-gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                          struct gx_plan_request *asked, struct gx_plan *plan);
 
 /* A pipe takes batches one after the other and lets them overlap. One thread at a time
  * uses it. */

@@ -58,6 +58,10 @@ struct gx_pipe {
     bool finishing;            /* a thread has the group at head */
 
     /* The feeding thread's: */
+    const struct gx_batch *batch; /* that it prepares, and how: */
+    struct gx_plan_request asked;
+    struct gx_plan plan;
+    gx_status status;
     struct gx_set set[GX_SETS_MAX];
     uint32_t sets;
     gx_path path;
@@ -84,15 +88,11 @@ static inline struct gx_inflight *gx__pipe_at(struct gx_pipe *pipe, uint64_t num
     return &pipe->inflight[number % (GX_SETS_MAX + 1)];
 }
 
-/* gx__engine_plan on a device that has commands. */
-gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                        struct gx_plan_request *asked, struct gx_plan *plan);
-
 /* ---- stages.c ---- */
 
 /* The group that was planned at the tail: host operands into staging memory, commands recorded or
  * found, all submitted. False where that failed, and then nothing of it is under way. */
-bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan);
+bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch);
 /* Waits for a group, checks what it found, and copies and reports its results. */
 void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f);
 /* The job of the piece is refused. The set of the group is free for looking at the element. */

@@ -688,3 +688,21 @@ gx_status gx__plan_batch(const struct gx_task *jobs, size_t count,
         plan->sets = asked->sets;
     return fit(plan);
 }
+
+void gx__plan_add(struct gx_plan *all, const struct gx_plan *one, uint64_t times)
+{
+    struct gx_plan before = *all;
+    if (!all->groups)
+        *all = *one;
+    all->groups = before.groups + one->groups * times;
+    all->submits = before.submits + one->submits * times;
+    all->dispatches = before.dispatches + one->dispatches * times;
+    all->bytes_up = before.bytes_up + one->bytes_up * times;
+    all->bytes_down = before.bytes_down + one->bytes_down * times;
+    all->bytes_staged = before.bytes_staged + one->bytes_staged * times;
+    all->memory = before.memory > one->memory ? before.memory : one->memory;
+    for (gx_mode m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++) {
+        double ns = one->predicted[m] > 0 ? one->predicted[m] : one->predicted[one->mode];
+        all->predicted[m] = before.predicted[m] + ns * (double)times;
+    }
+}

@@ -178,6 +178,9 @@ bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct 
 uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
                         uint64_t first, struct gx_group *group);
 
+/* Adds the plan of something that is done so many times after what *all is the plan of. */
+void gx__plan_add(struct gx_plan *all, const struct gx_plan *one, uint64_t times);
+
 /* Bits of the queues on which the group has a command. copy_queues: those used for copies. */
 uint32_t gx__group_queues(const struct gx_group *group, uint32_t copy_queues);
 

@@ -214,9 +214,9 @@ static gx_status get_table(struct gx_pipe *pipe, struct gx_resolved *resolved)
     return s;
 }
 
-/* tables: get those of transforms too. */
-static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch, bool tables)
+static gx_status resolve(struct gx_pipe *pipe)
 {
+    const struct gx_batch *batch = pipe->batch;
     gx_status s = make_room(pipe, batch->count);
     for (size_t i = 0; i < batch->count && s == GX_OK; i++) {
         const struct gx_task *job = &batch->jobs[i];
@@ -225,44 +225,44 @@ static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch, boo
             continue;
         pipe->resolved[i].registered = registered(pipe->engine, job);
         s = gx__job_kernel(pipe->engine, job, 0, check, &pipe->resolved[i].kernel);
-        if (s == GX_OK && job->table == GX_TABLE_OF_ROOTS && tables)
+        if (s == GX_OK && job->table == GX_TABLE_OF_ROOTS && !batch->plan)
             s = get_table(pipe, &pipe->resolved[i]);
     }
     return s;
 }
 
 /* The jobs of the batch are resolved. */
-static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
-                            uint64_t chunk_elems, struct gx_plan_request *asked,
-                            struct gx_plan *plan)
+static gx_status plan_batch(struct gx_pipe *pipe, uint64_t chunk_elems)
 {
     struct gx_engine *engine = pipe->engine;
+    const struct gx_batch *batch = pipe->batch;
     const struct gx_device_facts *facts = &engine->device.facts;
     size_t room = gx__pool_room(&engine->pool);
-    *asked = (struct gx_plan_request){.path = batch->path,
-                                      .mode = batch->mode,
-                                      .chunk_elems = chunk_elems,
-                                      .memory = room == SIZE_MAX ? 0
-                                                : room           ? room
-                                                                 : 1,
-                                      .sets = batch->sets,
-                                      .stream = batch->stream,
-                                      .copy_threads = facts->copy_threads ? facts->copy_threads
-                                                                          : engine->copier.threads,
-                                      .resolved = pipe->resolved,
-                                      .device = &engine->device};
-    return gx__plan_cache_get(&engine->plans, batch->jobs, batch->count, facts, asked, plan);
+    pipe->asked = (struct gx_plan_request){
+        .path = batch->path,
+        .mode = batch->mode,
+        .chunk_elems = chunk_elems,
+        .memory = room == SIZE_MAX ? 0
+                  : room           ? room
+                                   : 1,
+        .sets = batch->sets,
+        .stream = batch->stream,
+        .copy_threads = facts->copy_threads ? facts->copy_threads : engine->copier.threads,
+        .resolved = pipe->resolved,
+        .device = &engine->device};
+    return gx__plan_cache_get(&engine->plans, batch->jobs, batch->count, facts, &pipe->asked,
+                              &pipe->plan);
 }
 
 /* Plans and gets the memory; with smaller pieces if the device has less than expected. */
-static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
-                         struct gx_plan_request *asked, struct gx_plan *plan)
+static gx_status get_ready(struct gx_pipe *pipe)
 {
+    const struct gx_plan *plan = &pipe->plan;
     uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems, before = UINT64_MAX;
-    gx_status s = resolve(pipe, batch, true);
+    gx_status s = resolve(pipe);
     while (s == GX_OK) {
-        s = plan_batch(pipe, batch, chunk, asked, plan);
-        if (s != GX_OK)
+        s = plan_batch(pipe, chunk);
+        if (s != GX_OK || pipe->batch->plan)
             return s;
         s = get_sets(pipe, plan);
         bool too_large = gx__out_of_memory(s);
@@ -275,6 +275,17 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
     return s;
 }
 
+/* gx_attempt_fn */
+static bool prepare(void *user)
+{
+    struct gx_pipe *pipe = user;
+    pipe->status = get_ready(pipe);
+    if (!gx__out_of_memory(pipe->status))
+        return true;
+    gx__pipe_drain(pipe);
+    return false;
+}
+
 static bool needs_table(const struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
@@ -284,44 +295,21 @@ static bool needs_table(const struct gx_batch *batch)
 }
 
 /* If there is no memory because of tables and of what other jobs hold, waits for them. */
-static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *batch,
-                                 struct gx_plan_request *asked, struct gx_plan *plan)
+static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *batch)
 {
     struct gx_engine *engine = pipe->engine;
-    bool queues = !batch->held && needs_table(batch) && gx__tables_wanted(&engine->tables);
-    gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, asked, plan);
-    if (!gx__out_of_memory(s))
-        return s;
-    gx__pipe_drain(pipe);
-    if (batch->held)
-        return gx__tables_drop_idle(engine) ? prepare(pipe, batch, asked, plan) : s;
-    gx__tables_begin_turn(engine);
+    bool waits = !batch->held && !batch->plan;
+    bool queues = waits && needs_table(batch) && gx__tables_wanted(&engine->tables);
+    pipe->batch = batch;
     if (queues)
-        s = prepare(pipe, batch, asked, plan);
-    for (bool last = false; gx__out_of_memory(s) && !last;) {
         gx__pipe_drain(pipe);
-        if (!gx__tables_make_room(engine, &last))
-            break;
-        s = prepare(pipe, batch, asked, plan);
-    }
-    gx__tables_end_turn(engine);
-    return s;
-}
-
-gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                        struct gx_plan_request *asked, struct gx_plan *plan)
-{
-    struct gx_pipe *pipe;
-    gx_status s = gx__pipe_open(engine, &pipe);
-    if (s != GX_OK)
-        return s;
-    s = resolve(pipe, batch, false);
-    if (s == GX_OK)
-        s = plan_batch(pipe, batch, chunk_elems, asked, plan);
-    gx__pipe_close(pipe);
-    asked->resolved = NULL;
-    asked->device = NULL;
-    return s;
+    if (!queues && prepare(pipe))
+        return pipe->status;
+    if (waits)
+        gx__tables_in_turn(engine, !queues, prepare, pipe);
+    else if (!batch->plan && gx__tables_drop_idle(engine))
+        prepare(pipe);
+    return pipe->status;
 }
 
 /* ---- feeding ---- */
@@ -361,8 +349,7 @@ static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct g
 
 /* Checks the operands of a job that overwrites them: buffers on the device, host memory on the
  * host. Nothing else is in flight. False if the job must not run. */
-static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan,
-                         const struct gx_piece *piece)
+static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *piece)
 {
     struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     pipe->bad = UINT64_MAX;
@@ -378,10 +365,10 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
         uint64_t before = pipe->bad;
         for (uint64_t first = 0, n; pipe->bad == before; first += n) {
             f = gx__pipe_at(pipe, pipe->tail);
-            n = gx__plan_check(plan, piece, i, first, &f->group);
+            n = gx__plan_check(&pipe->plan, piece, i, first, &f->group);
             if (!n)
                 break;
-            if (!gx__group_start(pipe, batch, plan))
+            if (!gx__group_start(pipe, batch))
                 return false;
             while (gx__pipe_step(pipe, true))
                 ;
@@ -399,37 +386,38 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
 
 bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
-    struct gx_plan_request asked;
-    struct gx_plan plan;
+    const struct gx_plan *plan = &pipe->plan;
     struct gx_float_env caller;
     gx__batch_begin(pipe->engine, batch);
     batch->open = 0;
     batch->fed = false;
     gx__float_env_default(&caller);
-    gx_status s = prepare_in_turn(pipe, batch, &asked, &plan);
+    gx_status s = prepare_in_turn(pipe, batch);
     if (gx__out_of_memory(s) && batch->attempt) {
         gx__float_env_restore(&caller);
         return false;
     }
     if (s != GX_OK)
         gx__batch_fail_device(pipe->engine, batch, 0, s);
+    else if (batch->plan)
+        gx__plan_add(batch->plan, plan, 1);
     struct gx_cursor cursor = {0}, next = {0};
-    for (bool on = s == GX_OK; on; cursor = next) {
+    for (bool on = s == GX_OK && !batch->plan; on; cursor = next) {
         struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
-        if (!gx__plan_next(&plan, &next, group))
+        if (!gx__plan_next(plan, &next, group))
             break;
-        uint64_t until = finished_before(pipe, group, plan.sets);
+        uint64_t until = finished_before(pipe, group, plan->sets);
         while (!has_finished(pipe, until))
             gx__pipe_step(pipe, true);
         on = goes_on(pipe, batch, &group->pieces[0]);
         if (on && group->drain) {
             struct gx_piece first = group->pieces[0];
-            on = check_before(pipe, batch, &plan, &first);
+            on = check_before(pipe, batch, &first);
             next = cursor; /* the pass was planned in the same place */
             if (on)
-                gx__plan_next(&plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
+                gx__plan_next(plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
         }
-        on = on && gx__group_start(pipe, batch, &plan);
+        on = on && gx__group_start(pipe, batch);
     }
     pthread_mutex_lock(&pipe->lock);
     batch->fed = true;

@@ -405,8 +405,9 @@ static void fail(struct gx_pipe *pipe, struct gx_inflight *f, gx_status s)
     pthread_mutex_unlock(&pipe->lock);
 }
 
-bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
+bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch)
 {
+    const struct gx_plan *plan = &pipe->plan;
     struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     struct gx_fence ready = {0};
     f->batch = batch;
@@ -557,81 +558,39 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
 
 /* ---- looking again ---- */
 
-/* Reads elements of a buffer through the memory of the group, whose results are not needed. */
-static gx_status read_elements(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_binding from,
-                               void *elements, size_t bytes)
+struct looking {
+    struct gx_pipe *pipe;
+    struct gx_inflight *f;
+};
+
+/* gx_look_fn. Reads buffers through the memory of the group, whose results are not needed. */
+static gx_status look(void *user, const struct gx_place *o, size_t skip, size_t bytes,
+                      void *elements)
 {
-    struct gx_device *device = &pipe->engine->device;
-    void *memory;
-    gx_status s = gx__device_copy(pipe->engine, from, (struct gx_binding){f->set->down, 0}, bytes,
-                                  f->group.elements);
-    if (s == GX_OK)
-        s = device->ops->map(device, f->set->down, &memory);
+    const struct looking *l = user;
+    struct gx_device *device = &l->pipe->engine->device;
+    struct gx_mem *memory = l->f->set->down;
+    void *from = o->buf ? NULL : (char *)o->host + skip;
+    gx_status s = GX_OK;
+    if (o->buf)
+        s = gx__device_copy(l->pipe->engine, (struct gx_binding){&o->buf->mem, o->offset + skip},
+                            (struct gx_binding){memory, 0}, bytes, l->f->group.elements);
+    if (o->buf && s == GX_OK)
+        s = device->ops->map(device, memory, &from);
     if (s != GX_OK)
         return s;
-    memcpy(elements, memory, bytes);
-    device->ops->unmap(device, f->set->down);
-    return GX_OK;
-}
-
-/* *operand: the one with the bad element; 0: it has changed since. */
-static gx_status find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
-                              uint64_t index, char *operand)
-{
-    *operand = 0;
-    for (int i = GX_A; i <= p->job->operands && !*operand; i++) {
-        const struct gx_place *o = &p->job->operand[i];
-        size_t skip, bytes = p->job->element[i];
-        uint64_t element[GX_LIMBS_MAX];
-        gx_status s = GX_OK;
-        if (!gx__operand_find(p->job, i, index, &skip))
-            continue;
-        if (o->buf)
-            s = read_elements(pipe, f, (struct gx_binding){&o->buf->mem, o->offset + skip}, element,
-                              bytes);
-        else
-            memcpy(element, (const char *)o->host + skip, bytes);
-        if (s != GX_OK)
-            return s;
-        if (gx__element_bad(p->job, i, element))
-            *operand = (char)('a' + i - GX_A);
-    }
-    return GX_OK;
-}
-
-/* *bad becomes the first bad element of a matrix of columns, instead of one that a piece has found:
- * other pieces have the other columns of its row and of those before. */
-static gx_status find_first(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
-                            uint64_t *bad)
-{
-    uint64_t some[GX_LOOK_ELEMS * GX_LIMBS_MAX];
-    const struct gx_place *a = &p->job->a;
-    size_t bytes = p->job->element[GX_A];
-    for (uint64_t at = 0, n; at < *bad; at += n) {
-        const char *elements = a->buf ? (char *)some : (const char *)a->host + at * bytes;
-        gx_status s = GX_OK;
-        n = *bad - at < GX_LOOK_ELEMS ? *bad - at : GX_LOOK_ELEMS;
-        if (a->buf)
-            s = read_elements(pipe, f, (struct gx_binding){&a->buf->mem, a->offset + at * bytes},
-                              some, (size_t)n * bytes);
-        if (s != GX_OK)
-            return s;
-        size_t found = gx__first_bad(gx__prime(p->job->field), elements, (size_t)n, false);
-        if (found != GX_NONE_BAD)
-            *bad = at + found;
-    }
+    memcpy(elements, from, bytes);
+    if (o->buf)
+        device->ops->unmap(device, memory);
     return GX_OK;
 }
 
 void gx__group_refuse(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *piece,
                       uint64_t bad)
 {
-    gx_status s = GX_OK;
     char operand;
-    if (piece->unit && piece->n < piece->job->n)
-        s = find_first(pipe, f, piece, &bad);
-    if (s == GX_OK)
-        s = find_operand(pipe, f, piece, bad, &operand);
+    gx_status s = gx__look_again(piece->job, piece->unit && piece->n < piece->job->n, look,
+                                 &(struct looking){pipe, f}, &bad, &operand);
     pthread_mutex_lock(&pipe->lock);
     if (s == GX_OK)
         gx__batch_fail_element(f->batch, piece->index, bad, operand);

@@ -172,7 +172,7 @@ static void let_go(struct gx_tables *tables)
     pthread_cond_broadcast(&tables->changed);
 }
 
-/* What a table is made from: points, or the domain of a kernel; nothing for GX_TABLE_SCRATCH. */
+/* What a table is made from: points, or the domain of a kernel; nothing for GX_TABLE_TEMPORARY. */
 struct recipe {
     uint64_t owner;
     uint32_t log2;
@@ -186,7 +186,7 @@ static size_t bytes_of(struct gx_device *device, const struct recipe *r)
 {
     if (r->points)
         return r->points->count * r->points->curve->info.affine_bytes * r->multiples.parts;
-    if (r->owner == GX_TABLE_SCRATCH)
+    if (r->owner == GX_TABLE_TEMPORARY)
         return (size_t)1 << r->log2;
     return device->ops->table ? device->ops->table(device, r->kernel, NULL)
                               : (size_t)gx__ntt_table_elements(r->log2) * ELEMENT_BYTES;
@@ -199,7 +199,7 @@ static gx_status fill(struct gx_engine *engine, const struct recipe *r, size_t b
         return GX_OK;
     if (r->points)
         return gx__buf_write(buf, 0, r->points->xy, bytes);
-    if (r->owner == GX_TABLE_SCRATCH)
+    if (r->owner == GX_TABLE_TEMPORARY)
         return GX_OK;
     if (device->ops->table)
         device->ops->table(device, r->kernel, buf->mem.host);
@@ -235,7 +235,7 @@ bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel)
 static struct gx_table *find(struct gx_tables *tables, uint64_t owner, uint32_t log2)
 {
     for (struct gx_table *t = tables->all; t; t = t->next)
-        if (t->owner == owner && t->log2 >= log2 && !(owner == GX_TABLE_SCRATCH && t->users))
+        if (t->owner == owner && t->log2 >= log2 && !(owner == GX_TABLE_TEMPORARY && t->users))
             return t;
     return NULL;
 }
@@ -246,7 +246,6 @@ static struct gx_table *use(struct gx_tables *tables, struct gx_table *table)
         return NULL;
     table->users++;
     tables->holders++;
-    table->used = ++tables->lookups;
     return table;
 }
 
@@ -346,10 +345,10 @@ gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_point
     return get(engine, &(struct recipe){.owner = points->id, .kernel = kernel}, table);
 }
 
-gx_status gx__scratch_get(struct gx_engine *engine, size_t bytes, struct gx_table **table)
+gx_status gx__temporary_get(struct gx_engine *engine, size_t bytes, struct gx_table **table)
 {
     uint32_t log2 = (uint32_t)__builtin_ctzll(gx__bucket(bytes));
-    return get(engine, &(struct recipe){.owner = GX_TABLE_SCRATCH, .log2 = log2}, table);
+    return get(engine, &(struct recipe){.owner = GX_TABLE_TEMPORARY, .log2 = log2}, table);
 }
 
 void gx__table_put(struct gx_engine *engine, struct gx_table *table)
@@ -384,17 +383,29 @@ void gx__tables_drop(struct gx_engine *engine, uint64_t owner)
     pthread_mutex_unlock(&engine->tables.lock);
 }
 
+static void begin_turn(struct gx_engine *engine)
+{
+    atomic_fetch_add(&engine->tables.wanted, 1);
+    pthread_mutex_lock(&engine->tables.turn);
+}
+
+static void end_turn(struct gx_engine *engine)
+{
+    pthread_mutex_unlock(&engine->tables.turn);
+    atomic_fetch_sub(&engine->tables.wanted, 1);
+}
+
 void gx__tables_hold(struct gx_engine *engine)
 {
     struct gx_tables *tables = &engine->tables;
     bool wanted = gx__tables_wanted(tables);
     if (wanted)
-        gx__tables_begin_turn(engine);
+        begin_turn(engine);
     pthread_mutex_lock(&tables->lock);
     tables->holders++;
     pthread_mutex_unlock(&tables->lock);
     if (wanted)
-        gx__tables_end_turn(engine);
+        end_turn(engine);
 }
 
 void gx__tables_let_go(struct gx_engine *engine)
@@ -404,19 +415,9 @@ void gx__tables_let_go(struct gx_engine *engine)
     pthread_mutex_unlock(&engine->tables.lock);
 }
 
-void gx__tables_begin_turn(struct gx_engine *engine)
-{
-    atomic_fetch_add(&engine->tables.wanted, 1);
-    pthread_mutex_lock(&engine->tables.turn);
-}
-
-void gx__tables_end_turn(struct gx_engine *engine)
-{
-    pthread_mutex_unlock(&engine->tables.turn);
-    atomic_fetch_sub(&engine->tables.wanted, 1);
-}
-
-bool gx__tables_make_room(struct gx_engine *engine, bool *last)
+/* Waits until those that hold memory now let go, and drops what nobody uses. False: there was
+ * nothing of either. *last: nobody held any, so that there will not be more memory than now. */
+static bool make_room(struct gx_engine *engine, bool *last)
 {
     struct gx_tables *tables = &engine->tables;
     pthread_mutex_lock(&tables->lock);
@@ -427,6 +428,17 @@ bool gx__tables_make_room(struct gx_engine *engine, bool *last)
     *last = !holders;
     pthread_mutex_unlock(&tables->lock);
     return any;
+}
+
+bool gx__tables_in_turn(struct gx_engine *engine, bool tried, gx_attempt_fn attempt, void *user)
+{
+    bool last = false;
+    begin_turn(engine);
+    bool done = !tried && attempt(user);
+    while (!done && !last && make_room(engine, &last))
+        done = attempt(user);
+    end_turn(engine);
+    return done;
 }
 
 void gx__tables_close(struct gx_engine *engine)

@@ -2,8 +2,8 @@
  *
  * The tables that an engine keeps: roots of unity of a domain, for transforms, and the points of a
  * gx_points. There is one for each, made when the first job needs it, shared by all, counted like
- * buffers. One that no job uses is dropped when memory is short. So is memory that one job leaves
- * to the next ("room").
+ * buffers. One that no job uses is dropped when memory is short. So is a temporary that one job
+ * leaves to the next.
  */
 #ifndef GX_EXEC_TABLES_H
 #define GX_EXEC_TABLES_H
@@ -17,15 +17,15 @@
 
 struct gx_engine;
 
-#define GX_TABLE_SCRATCH UINT64_MAX
+#define GX_TABLE_TEMPORARY UINT64_MAX
 
 struct gx_table {
-    uint64_t owner; /* the id of the domain or the points; GX_TABLE_SCRATCH */
-    uint32_t log2;  /* of the largest transform it is for, or of the bytes of room; 0 for points */
-    bool ended;     /* the owner has, and the last user drops the table */
-    bool making;    /* its one user fills it, and others wait: gx__table_made */
+    uint64_t owner; /* the id of the domain or the points; GX_TABLE_TEMPORARY */
+    uint32_t
+        log2; /* of the largest transform it is for, or of the bytes of a temporary; 0 for points */
+    bool ended;  /* the owner has, and the last user drops the table */
+    bool making; /* its one user fills it, and others wait: gx__table_made */
     uint32_t users;
-    uint64_t used; /* when, in lookups */
     gx_buf *buf;
     struct gx_multiples multiples; /* of points: what there is of each */
     struct gx_table *next;
@@ -33,7 +33,6 @@ struct gx_table {
 
 struct gx_tables {
     pthread_mutex_t lock;
-    uint64_t lookups;
     struct gx_table *all;
     uint64_t holders; /* users of all tables, and of gx__tables_hold */
     uint64_t let_go;  /* how many of the holders have ended */
@@ -62,7 +61,7 @@ gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_point
                                  const struct gx_kernel *kernel, struct gx_table **table);
 /* Memory of at least so many bytes for one job alone, with any contents: a table that nobody else
  * finds. */
-gx_status gx__scratch_get(struct gx_engine *engine, size_t bytes, struct gx_table **table);
+gx_status gx__temporary_get(struct gx_engine *engine, size_t bytes, struct gx_table **table);
 /* As gx__table_get without waiting; NULL: it must be made, or another thread is making one. */
 struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel);
 /* Whether the kernel can use a table that the caller has already; sets its key too. */
@@ -82,16 +81,17 @@ void gx__tables_drop(struct gx_engine *engine, uint64_t owner);
 void gx__tables_hold(struct gx_engine *engine);
 void gx__tables_let_go(struct gx_engine *engine);
 
+/* False: there is too little memory, of which it has given back all that it got. */
+typedef bool (*gx_attempt_fn)(void *user);
+
 /* For a job that found too little memory and holds none: one such job at a time has its turn, and
  * as long as one wants it, no other begins to hold tables or buffers without it. In its turn it
- * waits until those that hold some now let go, and drops what nobody uses. False: there was nothing
- * of either. *last: nobody held any, so that there will not be more memory than now. */
+ * tries again each time those that hold some have let go, and what nobody uses has been dropped;
+ * and before that, unless it has tried. False: that did not help. */
+bool gx__tables_in_turn(struct gx_engine *engine, bool tried, gx_attempt_fn attempt, void *user);
 static inline bool gx__tables_wanted(struct gx_tables *tables)
 {
     return atomic_load_explicit(&tables->wanted, memory_order_relaxed);
 }
-void gx__tables_begin_turn(struct gx_engine *engine);
-bool gx__tables_make_room(struct gx_engine *engine, bool *last);
-void gx__tables_end_turn(struct gx_engine *engine);
 
 #endif

@@ -133,9 +133,10 @@ static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, size_t *limit
                         uint32_t *copy_queues)
 {
     struct gx_batch batch = batch_of(count, mode, GX_PATH_DEVICE_LOCAL, NULL);
-    struct gx_plan_request asked;
-    struct gx_plan plan;
-    assert_int_equal(gx__engine_plan(&engine, &batch, *chunk, &asked, &plan), GX_OK);
+    struct gx_plan plan = {.count = 0};
+    batch.plan = &plan;
+    engine.instance->config.stream_chunk_elems = *chunk;
+    assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
     *chunk = (size_t)plan.chunk;
     *limit = mode == GX_MODE_SEQUENTIAL ? 0 : (size_t)plan.group_elems;
     *copy_queues = plan.copy_queues;

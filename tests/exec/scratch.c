@@ -288,8 +288,7 @@ static void try_one(size_t most)
                              .count = 1,
                              .path = (gx_path)(gxt_next(&rng) % 3),
                              .mode = (gx_mode)(gxt_next(&rng) % 4)};
-    struct gx_plan_request request;
-    struct gx_plan plan;
+    struct gx_plan plan = {.count = 0};
     uint64_t whole = job.op == GX_NTT ? gxt_task(&job)->unit : 1; /* smaller ones are other jobs */
     engine.device.facts.dispatch_elems = whole - 1 + job.n / DISPATCHES + any_size(2 * job.n);
     instance.config.stream_chunk_elems = gxt_next(&rng) % 2 ? any_size(2 * job.n) : 0;
@@ -301,8 +300,8 @@ static void try_one(size_t most)
         memset(in, 0, job.n * 48);
     if (job.op == GX_MSM) /* which takes what there is */
         return;
-    s = gx__engine_plan(&engine, &batch, instance.config.stream_chunk_elems, &request, &plan);
-    assert_int_equal(s, GX_OK);
+    batch.plan = &plan;
+    assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
     if (plan.memory < largest)
         fail_msg("op %u, field %u, n %zu: %zu bytes planned, %zu needed", job.op, job.field, job.n,
                  plan.memory, largest);
