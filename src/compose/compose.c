@@ -17,26 +17,11 @@
 
 typedef gx_status (*way_fn)(struct gx_composition *c);
 
-static size_t job_itself(void *user, size_t i, struct gx_task *task)
-{
-    const struct gx_composition *c = user;
-    (void)i;
-    *task = *c->job;
-    return 1;
-}
-
-static gx_status lower_plain(struct gx_composition *c)
-{
-    c->step[0] = (struct gx_part_step){.times = 1, .tasks = job_itself, .writes = true};
-    c->steps = 1;
-    return GX_OK;
-}
-
 static gx_status run_plain(struct gx_composition *c)
 {
-    static const struct gx_lowering lowering = {.lower = lower_plain};
-    c->user = c;
-    return gx__composition_run(c, &lowering);
+    gx_status s = gx__composition_tasks(c, c->job, 1, 1);
+    c->wrote = c->outcome->groups;
+    return s;
 }
 
 /* In the order in which they are tried. */
@@ -143,46 +128,31 @@ static bool begin(struct gx_engine *engine, struct gx_batch *batch)
 
 /* The engine has left the batch, which has begun, to us: from the first job on, or only the job
  * batch->next, for which it lacks memory. */
-static gx_status go_on(struct gx_engine *engine, struct gx_batch *batch)
+static void go_on(struct gx_engine *engine, struct gx_batch *batch)
 {
-    gx_status s = GX_PENDING;
-    while (engine->device.ops->run && s == GX_PENDING) {
-        run_job(engine, batch, batch->next++, false);
-        s = gx__direct_run(engine, batch);
+    if (engine->device.ops->run) {
+        do
+            run_job(engine, batch, batch->next++, false);
+        while (gx__direct_run(engine, batch) == GX_PENDING);
+        return;
     }
-    if (engine->device.ops->run)
-        return s;
     for (size_t i = 0; i < batch->count && gx__batch_goes_on(batch, i); i++)
         if (!batch->jobs[i].empty)
             run_job(engine, batch, i, true);
-    s = batch->status;
     gx__batch_end(engine, batch);
-    return s;
-}
-
-gx_status gx__compose_run(struct gx_engine *engine, struct gx_batch *batch)
-{
-    gx_status s = GX_PENDING;
-    if (begin(engine, batch))
-        gx__batch_begin(engine, batch);
-    else
-        s = gx__engine_run(engine, batch);
-    return s == GX_PENDING ? go_on(engine, batch) : s;
 }
 
 void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch)
 {
-    bool fed = false;
-    if (!pipe) {
-        gx__compose_run(engine, batch);
-        return;
-    }
+    bool left = true;
     if (begin(engine, batch))
         gx__batch_begin(engine, batch);
+    else if (pipe)
+        left = !gx__pipe_feed(pipe, batch);
     else
-        fed = gx__pipe_feed(pipe, batch);
-    if (fed)
-        return;
-    gx__pipe_drain(pipe);
-    go_on(engine, batch);
+        left = gx__engine_run(engine, batch) == GX_PENDING;
+    if (left && pipe)
+        gx__pipe_drain(pipe);
+    if (left)
+        go_on(engine, batch);
 }

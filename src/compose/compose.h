@@ -8,11 +8,14 @@
 
 #include "exec/engine.h"
 
-/* Runs a batch, or plans it, and returns its status when it is done. Any thread. */
-gx_status gx__compose_run(struct gx_engine *engine, struct gx_batch *batch);
-
-/* gx_feed_fn: the same through a pipe of the caller, NULL if the device works on host memory.
- * Returns when all is started. */
+/* gx_feed_fn: runs a batch, or plans it, through a pipe of the caller, and returns when all is
+ * started. NULL: without one, and returns when it is done. Any thread. */
 void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch);
+
+static inline gx_status gx__compose_run(struct gx_engine *engine, struct gx_batch *batch)
+{
+    gx__compose_feed(engine, NULL, batch);
+    return batch->status;
+}
 
 #endif

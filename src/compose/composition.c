@@ -64,9 +64,8 @@ static gx_status get_temporaries(struct gx_composition *c)
 
 /* ---- one step ---- */
 
-/* times: of tasks that are planned, how often they will run. */
-static gx_status run_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count,
-                           uint64_t times)
+gx_status gx__composition_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count,
+                                uint64_t times)
 {
     struct gx_plan plan = {.count = 0};
     struct gx_batch batch = {.jobs = tasks,
@@ -94,14 +93,15 @@ static gx_status do_step(struct gx_composition *c, const struct gx_part_step *st
     gx_status s = GX_OK;
     if (c->caller->plan)
         return step->tasks && step->times
-                   ? run_tasks(c, tasks, step->tasks(c->user, 0, tasks), step->times * c->rounds)
+                   ? gx__composition_tasks(c, tasks, step->tasks(c->user, 0, tasks),
+                                           step->times * c->rounds)
                    : GX_OK;
     for (size_t i = 0; i < step->times && s == GX_OK; i++) {
         const uint32_t groups = c->outcome->groups;
         if (step->before)
             step->before(c->user, i);
         if (step->tasks)
-            s = run_tasks(c, tasks, step->tasks(c->user, i, tasks), 1);
+            s = gx__composition_tasks(c, tasks, step->tasks(c->user, i, tasks), 1);
         c->wrote |= step->writes && c->outcome->groups != groups;
         if (s == GX_OK && step->after)
             s = step->after(c->user, i);
@@ -134,19 +134,20 @@ bool gx__composition_repeatable(const struct gx_composition *c)
     return !c->wrote || !gx__task_in_place(c->job);
 }
 
-gx_status gx__composition_run(struct gx_composition *c, const struct gx_lowering *lowering)
+gx_status gx__composition_run(struct gx_composition *c,
+                              gx_status (*lower)(struct gx_composition *c),
+                              bool (*less)(struct gx_composition *c))
 {
     for (;;) {
         c->steps = 0;
         c->rounds = 1;
         c->plan = (struct gx_plan){.count = 0};
-        gx_status s = lowering->lower(c);
+        gx_status s = lower(c);
         if (s == GX_OK)
             s = do_steps(c);
         for (int i = 0; i < GX_COMPOSITION_TEMPORARIES; i++)
             put(c, &c->temporary[i]);
-        if (!gx__out_of_memory(s) || !gx__composition_repeatable(c) || !lowering->less ||
-            !lowering->less(c))
+        if (!gx__out_of_memory(s) || !gx__composition_repeatable(c) || !less || !less(c))
             return s;
         gx__outcome_clear(c->outcome, c->outcome->reason);
     }

@@ -60,15 +60,16 @@ struct gx_composition {
     bool wrote;  /* some results of the job are there, which may have replaced operands */
 };
 
-/* A lowering sets steps and temporaries. `less` makes it take less memory than the last time;
- * false: there is no less; NULL: it never can. */
-struct gx_lowering {
-    gx_status (*lower)(struct gx_composition *c);
-    bool (*less)(struct gx_composition *c);
-};
+/* Lowers and runs; on failure nothing was written, unless the device failed. A lowering sets steps
+ * and temporaries. `less` makes it take less memory than the last time; false: there is no less;
+ * NULL: it never can. */
+gx_status gx__composition_run(struct gx_composition *c,
+                              gx_status (*lower)(struct gx_composition *c),
+                              bool (*less)(struct gx_composition *c));
 
-/* Lowers and runs. On failure nothing was written, unless the device failed. */
-gx_status gx__composition_run(struct gx_composition *c, const struct gx_lowering *lowering);
+/* Runs tasks as one batch, or adds the plan of so many times that. */
+gx_status gx__composition_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count,
+                                uint64_t times);
 
 /* Whether the job can be done again from its start: its operands are as they were. */
 bool gx__composition_repeatable(const struct gx_composition *c);
@@ -89,6 +90,12 @@ void gx__composition_spread(const struct gx_engine *engine, size_t parts, gx_thr
 
 /* GX_MSM on a device with commands: as GX_OP_MSM_SUMS of some of the points at a time. */
 gx_status gx__compose_msm(struct gx_composition *c);
+
+/* The table of points that sums use: the points, and after each its multiples, which the device
+ * makes, as many as points->table_bytes and the memory of the device allow; until gx__table_put.
+ * May wait for memory: the caller must hold no reservation. */
+gx_status gx__table_with_multiples(struct gx_engine *engine, const struct gx_points *points,
+                                   struct gx_table **table);
 
 /* One large transform in host memory: it cannot be cut, so its copies would not overlap each other.
  * Instead they are tasks of their own, between the caller's memory and a temporary. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "compose/composition.h"
-#include "compose/multiples.h"
 #include "exec/batch.h"
 
 /* Pieces that are in one batch of the engine. */
@@ -137,7 +136,7 @@ static gx_status set_piece(struct msm *m)
         struct gx_task task;
         set_windows(m);
         set_piece_task(m, 0, NULL, &task);
-        gx_status s = gx__job_kernel(m->c->engine, &task, 0, false, &kernel);
+        gx_status s = gx__job_kernel(m->c->engine, &task, false, &kernel);
         if (s != GX_OK || m->piece == 1 || !facts->dispatch_bytes ||
             gx__dispatch_scratch(device, &kernel, m->args->count, m->piece) <=
                 facts->dispatch_bytes)
@@ -331,7 +330,6 @@ static bool less(struct gx_composition *c)
 
 gx_status gx__compose_msm(struct gx_composition *c)
 {
-    static const struct gx_lowering lowering = {.lower = lower, .less = less};
     struct gx_engine *engine = c->engine;
     struct msm m = {.c = c,
                     .args = &c->job->msm,
@@ -346,12 +344,12 @@ gx_status gx__compose_msm(struct gx_composition *c)
     c->user = &m;
     c->held = true;
     if (c->caller->plan) /* as if the points were on the device already */
-        return gx__composition_run(c, &lowering);
+        return gx__composition_run(c, lower, less);
     gx__tables_hold(engine);
     if (m.args->count)
         s = gx__table_with_multiples(engine, m.args->points, &m.table);
     if (s == GX_OK || gx__out_of_memory(s))
-        s = gx__composition_run(c, &lowering);
+        s = gx__composition_run(c, lower, less);
     drop_table(&m);
     gx__tables_let_go(engine);
     return s;

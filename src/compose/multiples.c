@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See multiples.h. The device doubles points in XYZZ form; the host makes affine ones of them.
+ * Tables of points with multiples. The device doubles points in XYZZ form; the host makes affine
+ * ones of them.
  */
-#include "compose/multiples.h"
+#include "compose/composition.h"
 
 #include <string.h>
-
-#include "compose/composition.h"
 
 /* Multiples have at most one part in so many of a device's memory: jobs with them need some, too.
  */
@@ -129,7 +128,6 @@ static bool less(struct gx_composition *c)
 static gx_status fill(struct gx_engine *engine, const struct gx_points *points,
                       const struct gx_multiples *multiples, gx_buf *table)
 {
-    static const struct gx_lowering lowering = {.lower = lower, .less = less};
     const struct gx_batch caller = {.untimed = true};
     struct gx_outcome outcome = {.reason = GX_REASON_NONE};
     struct gx_composition c = {
@@ -142,7 +140,7 @@ static gx_status fill(struct gx_engine *engine, const struct gx_points *points,
                                  .doublings = multiples->window * multiples->rows}};
     f.block = block_of(&f);
     c.user = &f;
-    return gx__composition_run(&c, &lowering);
+    return gx__composition_run(&c, lower, less);
 }
 
 gx_status gx__table_with_multiples(struct gx_engine *engine, const struct gx_points *points,

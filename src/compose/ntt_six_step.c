@@ -339,7 +339,6 @@ static gx_status lower(struct gx_composition *c)
 
 gx_status gx__compose_six_step(struct gx_composition *c)
 {
-    static const struct gx_lowering lowering = {.lower = lower};
     struct gx_host_table table;
     struct six_step l = {.c = c, .job = c->job, .prime = gx__prime(c->job->field)};
     gx__host_table(&table, ~0u);
@@ -355,7 +354,7 @@ gx_status gx__compose_six_step(struct gx_composition *c)
     gx_status s = c->job->ntt.flags & GX_NTT_COSET ? set_domains(&l) : GX_OK;
     set_twiddles(&l);
     if (s == GX_OK)
-        s = gx__composition_run(c, &lowering);
+        s = gx__composition_run(c, lower, NULL);
     for (int pass = 0; pass < 2 && l.domain[0].id; pass++)
         gx__tables_drop(c->engine, l.domain[pass].id);
     if (c->lacking >= 0)

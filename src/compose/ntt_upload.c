@@ -82,12 +82,11 @@ static gx_status lower(struct gx_composition *c)
 
 gx_status gx__compose_upload(struct gx_composition *c)
 {
-    static const struct gx_lowering lowering = {.lower = lower};
     c->user = c;
     c->held = true;
     if (!c->caller->plan)
         gx__tables_hold(c->engine);
-    gx_status s = gx__composition_run(c, &lowering);
+    gx_status s = gx__composition_run(c, lower, NULL);
     if (!c->caller->plan)
         gx__tables_let_go(c->engine);
     return s;

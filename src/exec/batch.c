@@ -61,16 +61,14 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
         clear_spare(batch);
 }
 
-gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, int only, bool check,
+gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, bool check,
                          struct gx_kernel *kernel)
 {
     struct gx_task inner;
-    if (!only && !engine->device.ops->run && gx__task_inner(job, &inner))
+    if (!engine->device.ops->run && gx__task_inner(job, &inner))
         job = &inner;
-    struct gx_kernel_key key = {.op = only ? GX_OP_CHECK : job->op,
-                                .field = job->field,
-                                .broadcast = only ? 0 : job->broadcast >> GX_A,
-                                .check = check};
+    struct gx_kernel_key key = {
+        .op = job->op, .field = job->field, .broadcast = job->broadcast >> GX_A, .check = check};
     if (gx__op_has_params(job->op))
         gx__task_key(job, key.param);
     return engine->device.ops->kernel(&engine->device, &key, kernel);
@@ -91,7 +89,7 @@ gx_status gx__engine_has(struct gx_engine *engine, const struct gx_task *job,
     const char *name = gx_op_get_info(job->op)->name, *why = NULL;
     bool registered = gx__is_registered_op(job->op);
     struct gx_kernel kernel;
-    gx_status s = gx__engine_status(engine, gx__job_kernel(engine, job, 0, false, &kernel));
+    gx_status s = gx__engine_status(engine, gx__job_kernel(engine, job, false, &kernel));
     if (registered && device->ops->refusal)
         why = device->ops->refusal(device, job->op);
     if (s == GX_ERR_UNSUPPORTED && why)
@@ -214,29 +212,24 @@ void gx__count_job(struct gx_counters *c, struct gx_work *work, const struct gx_
     }
 }
 
-static void finish(struct gx_engine *engine, struct gx_batch *batch, size_t i)
-{
-    struct gx_outcome *r = gx__batch_report(batch, i);
-    memcpy(r->device, engine->device.info.name, sizeof r->device);
-    r->status = GX_OK;
-    r->queued_ns = batch->queued_ns;
-    if (!batch->uncounted)
-        gx__count_job(&engine->instance->counters, engine->work, &batch->jobs[i], r);
-    if (!batch->reports && i + 1 < batch->count)
-        clear_spare(batch);
-}
-
 void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t i,
                         struct gx_times time)
 {
     const struct gx_task *job = &batch->jobs[i];
+    struct gx_outcome *r = gx__batch_report(batch, i);
     size_t bytes = 0;
-    if (gx__batch_traced(engine, batch)) {
+    if (time.end_ns && gx__batch_traced(engine, batch)) {
         for (int k = 0; k < GX_OPERANDS; k++)
             bytes += gx__operand_bytes(job, k);
         gx__batch_trace(engine, batch, GX_STAGE_JOB, i, 1, job->n, bytes, time);
     }
-    finish(engine, batch, i);
+    memcpy(r->device, engine->device.info.name, sizeof r->device);
+    r->status = GX_OK;
+    r->queued_ns = batch->queued_ns;
+    if (!batch->uncounted)
+        gx__count_job(&engine->instance->counters, engine->work, job, r);
+    if (!batch->reports && i + 1 < batch->count)
+        clear_spare(batch);
 }
 
 static void not_done(struct gx_engine *engine, struct gx_batch *batch, size_t i)
@@ -261,7 +254,7 @@ void gx__batch_end(struct gx_engine *engine, struct gx_batch *batch)
         if (i == batch->failed || (i > batch->failed && !batch->one_report))
             not_done(engine, batch, i);
         else if (i < batch->failed && batch->jobs[i].empty)
-            finish(engine, batch, i);
+            gx__batch_job_done(engine, batch, i, (struct gx_times){0});
     }
     if (batch->done)
         batch->done(batch);

@@ -47,15 +47,15 @@ void gx__batch_trace(struct gx_engine *engine, const struct gx_batch *batch, enu
                      size_t first, size_t count, uint64_t elements, size_t bytes,
                      struct gx_times time);
 
-/* A job is done; its report has its times. time: when it ran. */
+/* A job is done; its report has its times. time: when it ran; 0: there was nothing to run. */
 void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t i,
                         struct gx_times time);
 
 /* Reports of jobs that had nothing to do, of the one that failed and of those after it. */
 void gx__batch_end(struct gx_engine *engine, struct gx_batch *batch);
 
-/* The kernel of a job; only: not 0: the one that checks this operand. */
-gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, int only, bool check,
+/* The kernel of a job. */
+gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, bool check,
                          struct gx_kernel *kernel);
 
 #endif

@@ -25,8 +25,9 @@ struct direct {
     struct gx_mem *scratch; /* reused by the following jobs, as is: */
     struct gx_table *table;
     uint64_t now_ns;
-    size_t i; /* of the job */
-    int only; /* the operand that the pass checks; 0: it does the job */
+    size_t i;    /* of the job */
+    bool before; /* operands are checked in passes before, because the job overwrites them */
+    int only;    /* the operand that the pass checks; 0: it does the job */
     gx_status status;
     uint64_t bad; /* the first bad element of the job so far */
 };
@@ -224,6 +225,12 @@ static void report_pass(struct direct *d, uint64_t n, uint64_t most, uint32_t th
                         (struct gx_times){start, d->now_ns});
 }
 
+static gx_status check_kernel(struct gx_engine *engine, gx_field field, struct gx_kernel *kernel)
+{
+    const struct gx_task check = {.op = GX_OP_CHECK, .field = field};
+    return gx__job_kernel(engine, &check, true, kernel);
+}
+
 /* gx_attempt_fn. The kernel of a small job is 8 calls below the caller's; no more is between. */
 static bool run_pass(void *user)
 {
@@ -234,8 +241,8 @@ static bool run_pass(void *user)
     struct gx_host_call call;
     uint64_t n = only && gx__operand_is_one(job, only) ? 1 : job->n, at = 0, found = UINT64_MAX;
     uint64_t most = gx__dispatch_most(&device->facts, job);
-    bool check = only || (job->check && !gx__task_in_place(job));
-    gx_status s = gx__job_kernel(d->engine, job, only, check, &call.kernel);
+    gx_status s = only ? check_kernel(d->engine, job->field, &call.kernel)
+                       : gx__job_kernel(d->engine, job, job->check && !d->before, &call.kernel);
     call.scratch = NULL;
     if (s == GX_OK && !only && (job->table || gx__dispatch_scratch(device, &call.kernel, n, most)))
         s = get_memory(d, job, &call, &most);
@@ -302,7 +309,7 @@ static gx_status plan_job(struct gx_engine *engine, struct gx_batch *batch,
     struct gx_plan *plan = batch->plan;
     struct gx_kernel kernel;
     uint64_t most = gx__dispatch_most(&device->facts, job);
-    gx_status s = gx__job_kernel(engine, job, 0, false, &kernel);
+    gx_status s = gx__job_kernel(engine, job, false, &kernel);
     if (s != GX_OK)
         return s;
     const struct counts counts = counts_of(job->n, most);
@@ -339,8 +346,8 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
             continue;
         d.status = batch->plan ? plan_job(engine, batch, job) : GX_OK;
         d.bad = UINT64_MAX;
-        /* Operands that are overwritten are checked before, because that cannot be undone. */
-        d.only = job->check && gx__task_in_place(job) ? job->operands : 0;
+        d.before = job->check && gx__task_in_place(job);
+        d.only = d.before ? job->operands : 0;
         for (; enough && has_pass(&d); d.only--) {
             const bool tries = !queues(&d);
             enough = (tries && run_pass(&d)) || gx__tables_in_turn(engine, tries, run_pass, &d);

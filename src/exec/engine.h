@@ -122,7 +122,6 @@ struct gx_batch {
                                         under way; may be NULL */
     gx_status status;                /* the first failure, set before done */
     size_t failed;                   /* the first job that failed; GX_NO_JOB: none */
-    struct gx_error error;           /* why it failed */
 
     /* Set by run.c and direct.c, under the lock of a pipe: */
     size_t next;     /* GX_PENDING: the job that is left to the caller; a batch on host memory goes
@@ -132,31 +131,27 @@ struct gx_batch {
     size_t open;     /* groups in flight */
     bool fed;        /* all are started */
     /* Set by the thread that finishes groups: */
-    struct gx_outcome spare; /* outcome of the current job if no reports are wanted */
-    uint64_t job_start;      /* of the current job ... */
-    size_t job_groups;       /* ... and how many groups of it are finished */
+    uint64_t job_start; /* of the current job ... */
+    size_t job_groups;  /* ... and how many groups of it are finished */
+
+    struct gx_error error;   /* out: why it failed */
+    struct gx_outcome spare; /* of the current job if no reports are wanted */
 };
 
-/* A batch of `count` jobs that are those of the call from `first` on, or stand for them. Sets only
- * the caller's members. */
+/* A batch of `count` jobs that are those of the call from `first` on, or stand for them. Clears no
+ * more than it must, because every call does this. */
 static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *call,
                                  const struct gx_task *jobs, size_t first, size_t count)
 {
+    memset(batch, 0, offsetof(struct gx_batch, error));
     batch->jobs = jobs;
     batch->count = count;
     batch->reports = call->reports ? call->reports + first : NULL;
-    batch->plan = NULL;
     batch->path = call->path;
     batch->mode = call->mode;
-    batch->sets = 0;
-    batch->stream = batch->uncounted = batch->untimed = batch->attempt = batch->held = false;
-    batch->one_report = false;
-    batch->next = batch->job_groups = 0;
     batch->submit_ns = call->submit_ns;
     batch->queued_ns = call->queued_ns;
     batch->cancel = call->cancel;
-    batch->done = NULL;
-    batch->failed = 0;
 }
 
 /* Adds to the counters behind gx_counter and gx_metrics_prometheus; a failed job only counts as

@@ -77,7 +77,8 @@ struct gx_pipe {
 
     /* Of whoever finishes: */
     struct gx_host_region out[GX_GROUP_DISPATCHES];
-    uint64_t bad; /* what a pass before a job has found */
+    uint64_t bad; /* what a pass before a job has found: of */
+    struct gx_task check;
 
     struct gx_inflight inflight[GX_SETS_MAX + 1]; /* one more, to plan the next group in */
     struct gx_step steps[GX_STEPS_MAX];

@@ -157,7 +157,6 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     p->index = index;
     bool replaces = gx__task_in_place(job);
     p->first = 0;
-    p->only = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {
         p->access[i] = access_of(plan, p, i);
         direct &= !takes_room(p, i);
@@ -335,28 +334,18 @@ bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct 
     return true;
 }
 
-uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
-                        uint64_t first, struct gx_group *group)
+void gx__plan_check(const struct gx_plan *plan, const struct gx_task *job, int operand,
+                    struct gx_task *check, struct gx_plan *pass)
 {
-    struct gx_piece *p = &group->pieces[0];
-    uint64_t n = gx__operand_is_one(piece->job, operand) ? 1 : piece->job->n;
-    clear(group);
-    if (first >= n)
-        return 0;
-    *p = *piece;
-    p->first = first;
-    p->n = least(n - first, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
-    p->step = least(p->n, plan->facts->dispatch_elems);
-    p->check = true;
-    p->only = operand;
-    p->unit = 0;
-    memset(p->from, 0, sizeof p->from);
-    memset(p->to, 0, sizeof p->to);
-    for (int i = 0; i < GX_OPERANDS; i++)
-        p->access[i] = i == operand ? GX_OPERAND_DIRECT : GX_OPERAND_NONE;
-    add(group, p);
-    lay_out(group);
-    return p->n;
+    *check = (struct gx_task){.op = GX_OP_CHECK,
+                              .field = job->field,
+                              .n = gx__operand_is_one(job, operand) ? 1 : job->n,
+                              .a = job->operand[operand]};
+    gx__task_complete(check);
+    check->element[GX_OUT] = 0; /* it has no result */
+    *pass = *plan;
+    pass->jobs = check;
+    pass->count = 1;
 }
 
 /* Copies get separate commands only in a pipeline, and only on separate queues: a download without

@@ -44,7 +44,6 @@ struct gx_piece {
     uint64_t unit;           /* of a matrix of columns: elements of one; 0: it is none */
     uint32_t bad_word;       /* index of that of its first dispatch, if it is checked */
     bool check, last;        /* last: it ends the job */
-    int only;                /* if not 0: a pass that only checks this operand */
     enum gx_operand_access access[GX_OPERANDS];
     size_t offset[GX_OPERANDS];                   /* in the memory of the group, unless direct */
     uintptr_t from[GX_OPERANDS], to[GX_OPERANDS]; /* in the caller's memory; both 0: not there */
@@ -130,8 +129,7 @@ static inline size_t gx__piece_bytes(const struct gx_piece *p, int which)
 
 static inline size_t gx__piece_offset(const struct gx_piece *p, int which)
 {
-    return p->only ? (size_t)p->first * p->job->element[which]
-                   : gx__operand_offset(p->job, which, p->first);
+    return gx__operand_offset(p->job, which, p->first);
 }
 
 /* The same part in the caller's memory: rows of so many bytes, `stride` apart. In the memory of a
@@ -173,10 +171,10 @@ gx_status gx__plan_batch(const struct gx_task *jobs, size_t count,
  * unchanged. */
 bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct gx_group *group);
 
-/* A checking pass for a group with `drain`: elements from `first` on of one direct operand of its
- * first job. Returns how many elements it covers; 0 at the end. */
-uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
-                        uint64_t first, struct gx_group *group);
+/* The pass before a group with `drain` that checks one direct operand of its first job: a task, and
+ * the plan of that. */
+void gx__plan_check(const struct gx_plan *plan, const struct gx_task *job, int operand,
+                    struct gx_task *check, struct gx_plan *pass);
 
 /* Adds the plan of something that is done so many times after what *all is the plan of. */
 void gx__plan_add(struct gx_plan *all, const struct gx_plan *one, uint64_t times);

@@ -224,7 +224,7 @@ static gx_status resolve(struct gx_pipe *pipe)
         if (job->empty)
             continue;
         pipe->resolved[i].registered = registered(pipe->engine, job);
-        s = gx__job_kernel(pipe->engine, job, 0, check, &pipe->resolved[i].kernel);
+        s = gx__job_kernel(pipe->engine, job, check, &pipe->resolved[i].kernel);
         if (s == GX_OK && job->table == GX_TABLE_OF_ROOTS && !batch->plan)
             s = get_table(pipe, &pipe->resolved[i]);
     }
@@ -351,7 +351,7 @@ static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct g
  * host. Nothing else is in flight. False if the job must not run. */
 static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *piece)
 {
-    struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
+    struct gx_plan pass;
     pipe->bad = UINT64_MAX;
     for (int i = GX_A; i <= piece->job->operands; i++) {
         const struct gx_place *o = &piece->job->operand[i];
@@ -362,12 +362,15 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
             pipe->bad = bad != GX_NONE_BAD && bad < pipe->bad ? bad : pipe->bad;
             continue;
         }
-        uint64_t before = pipe->bad;
-        for (uint64_t first = 0, n; pipe->bad == before; first += n) {
-            f = gx__pipe_at(pipe, pipe->tail);
-            n = gx__plan_check(&pipe->plan, piece, i, first, &f->group);
-            if (!n)
+        const uint64_t before = pipe->bad;
+        struct gx_cursor cursor = {0};
+        gx__plan_check(&pipe->plan, piece->job, i, &pipe->check, &pass);
+        while (pipe->bad == before) {
+            struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
+            if (!gx__plan_next(&pass, &cursor, group))
                 break;
+            group->pieces[0].index = piece->index;
+            group->pieces[0].last = false; /* of the job */
             if (!gx__group_start(pipe, batch))
                 return false;
             while (gx__pipe_step(pipe, true))
@@ -378,6 +381,7 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
     }
     if (pipe->bad == UINT64_MAX)
         return true;
+    struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     f->batch = batch;
     f->set = &pipe->set[0];
     gx__group_refuse(pipe, f, piece, pipe->bad);

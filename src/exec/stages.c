@@ -184,7 +184,7 @@ static struct gx_binding bind(const struct gx_inflight *f, const struct gx_piece
                               uint64_t at)
 {
     const struct gx_place *o = &p->job->operand[i];
-    size_t skip = p->only ? (size_t)at * p->job->element[i] : gx__operand_offset(p->job, i, at);
+    size_t skip = gx__operand_offset(p->job, i, at);
     if (p->access[i] != GX_OPERAND_DIRECT)
         return (struct gx_binding){f->set->device, p->offset[i] + skip};
     return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};
@@ -220,9 +220,7 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
     if (p->unit) /* the rows of the piece are neighbours */
         for (int i = GX_PARAM_STRIDE_A; i <= GX_PARAM_STRIDE_OUT; i += 2)
             gx__put64(d->kernel.key.param + i, p->n / p->unit);
-    if (p->only)
-        d->bind[GX_BIND_A] = bind(f, p, p->only, at);
-    for (int i = 0; i < GX_OPERANDS && !p->only; i++)
+    for (int i = 0; i < GX_OPERANDS; i++)
         if (p->access[i] != GX_OPERAND_NONE)
             d->bind[i] = bind(f, p, i, at);
     if (p->check)
@@ -234,7 +232,7 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
     struct gx_mem *given[] = {f->set->scratch, f->set->up, f->set->device, f->set->down};
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
         gx__guard_note(given[i], kernel, d->n);
-    if (p->job->table == GX_TABLE_OF_ROOTS && !p->only)
+    if (p->job->table == GX_TABLE_OF_ROOTS)
         d->bind[GX_BIND_TABLE].mem = &pipe->resolved[p->index].table->buf->mem;
 }
 
@@ -278,8 +276,8 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         struct gx_kernel kernel = pipe->resolved[p->index].kernel;
-        if (p->only || p->check != kernel.key.check) { /* a checking pass, or the job after one */
-            gx_status s = gx__job_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
+        if (p->job == &pipe->check || p->check != kernel.key.check) { /* or the job after that */
+            gx_status s = gx__job_kernel(pipe->engine, p->job, p->check, &kernel);
             if (s != GX_OK)
                 return s;
             kernel.key.param[GX_PARAM_LOG2_TABLE] =
@@ -470,7 +468,7 @@ static uint64_t index_of(const struct gx_piece *p, uint64_t at, uint32_t index)
     uint64_t columns = p->unit ? p->n / p->unit : 0, first = p->first + at;
     if (p->unit)
         return p->first / p->unit + index / columns * p->job->ntt.stride[GX_A] + index % columns;
-    if (p->job->resized && !p->only)
+    if (p->job->resized)
         first = gx__operand_offset(p->job, GX_A, first) / p->job->element[GX_A];
     return first + index;
 }
@@ -641,7 +639,7 @@ static void report_pieces(struct gx_pipe *pipe, struct gx_inflight *f, size_t co
     for (size_t k = 0; k < count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         report_piece(f, k, weight(p), all);
-        if (!p->last || p->only)
+        if (!p->last)
             continue;
         f->batch->job_groups = 0;
         gx__batch_job_done(pipe->engine, f->batch, p->index,
@@ -693,10 +691,11 @@ void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
     f->commands = submits; /* for the report */
     if (s == GX_OK)
         s = check(pipe, f, &found, &bad);
-    if (s == GX_OK && found < f->group.count && f->group.pieces[0].only)
+    const bool before = f->group.pieces[0].job == &pipe->check;
+    if (s == GX_OK && found < f->group.count && before)
         pipe->bad = bad < pipe->bad ? bad : pipe->bad;
     size_t count = wanted(pipe, f);
-    bool refused = s == GX_OK && found < count && !f->group.pieces[0].only;
+    bool refused = s == GX_OK && found < count && !before;
     if (refused)
         count = first_of_job(f, found);
     if (s == GX_OK)

@@ -946,20 +946,26 @@ static void the_pass_before_covers_all(void **state)
     job.b.broadcast = 1;
     struct gx_plan plan = plan_of(&job, &facts, GX_PATH_AUTO);
     assert_true(group.drain);
-    struct gx_piece piece = group.pieces[0];
-    const uint64_t want[] = {640, 360, 0};
-    uint64_t first = 0;
-    for (size_t i = 0; i < GXT_COUNT(want); first += want[i++]) {
-        assert_int_equal(gx__plan_check(&plan, &piece, GX_A, first, &group), want[i]);
-        if (!want[i])
-            break;
-        assert_int_equal(group.pieces[0].only, GX_A);
+    const struct gx_task *task = group.pieces[0].job;
+    struct gx_task check;
+    struct gx_plan pass;
+    struct gx_cursor cursor = {0};
+    const uint64_t want[] = {640, 360};
+    gx__plan_check(&plan, task, GX_A, &check, &pass);
+    for (size_t i = 0; i < GXT_COUNT(want); i++) {
+        assert_true(gx__plan_next(&pass, &cursor, &group));
+        assert_int_equal(group.count, 1);
+        assert_int_equal(group.pieces[0].n, want[i]);
         assert_true(group.pieces[0].check);
         assert_int_equal(group.bytes, want[i] / 10 * GX_BIND_ALIGN);
         assert_true(group.bytes <= plan.set.device);
     }
-    assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 0, &group), 1);
-    assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 1, &group), 0);
+    assert_false(gx__plan_next(&pass, &cursor, &group));
+    cursor = (struct gx_cursor){0};
+    gx__plan_check(&plan, task, GX_B, &check, &pass);
+    assert_true(gx__plan_next(&pass, &cursor, &group));
+    assert_int_equal(group.pieces[0].n, 1);
+    assert_false(gx__plan_next(&pass, &cursor, &group));
 }
 
 int main(void)
