@@ -6,6 +6,7 @@
 #include <fenv.h>
 #include <stdbool.h>
 
+#include "api/counters.h"
 #include "base/float_env.h"
 #include "support/harness.h"
 #include "support/heap.h"
@@ -473,7 +474,11 @@ static void broadcast(gx_ctx *ctx, const char *device)
     job.b = gx_dev(b, 0);
     job.b.broadcast = 1;
     oracle_run(GX_MUL, field, N, want, in, one, NULL, ORACLE_B);
+    struct gx_statistics before, after;
+    gx__stats(ctx, &before);
     assert_int_equal(run(ctx, &job, NULL), GX_OK);
+    gx__stats(ctx, &after);
+    assert_int_equal(after.jobs_done, before.jobs_done + 1); /* not the passes that check */
     expect(a, 0, want, sizeof want);
     gx_buf_destroy(&a);
     gx_buf_destroy(&b);

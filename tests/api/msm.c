@@ -678,6 +678,27 @@ static void estimates(void **state)
     assert_true(info.predicted_ns > 100000);
 }
 
+/* As many batches of sums as will run, not one. */
+static void estimates_of_many(void **state)
+{
+    (void)state;
+    enum { RESULTS = 128, RESULT = 64 };
+    static unsigned char out[RESULTS * RESULT];
+    gx_msm_params p = params_of(GX_BN254_G1, 0, 4);
+    gx_job job = job_of(GX_BN254_G1, &p, RESULTS);
+    const gx_run_params opts = {.struct_size = sizeof opts, .device = "sim:desktop"};
+    gx_estimate_info info = {.struct_size = sizeof info};
+    gx_report r = {.struct_size = sizeof r};
+    job.out = gx_host(out);
+    if (gxt_one_gpu())
+        return;
+    assert_int_equal(gx_operand_bytes(&job, 'o'), sizeof out);
+    assert_int_equal(gx_estimate(ctx, &job, 1, &opts, &info), GX_OK);
+    assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
+    assert_int_equal(info.dispatches, r.dispatches);
+    assert_true(r.dispatches >= RESULTS);
+}
+
 /* ---- refusals ---- */
 
 static void refuse(const gx_job *job, gx_status status, const char *why)
@@ -776,15 +797,25 @@ int main(int argc, char **argv)
 {
     gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves_and_counts), cmocka_unit_test(batches_and_bits),
-        cmocka_unit_test(nothing_to_add),    cmocka_unit_test(in_buffers),
-        cmocka_unit_test(more_than_fits),    cmocka_unit_test(with_tables),
-        cmocka_unit_test(tickets),           cmocka_unit_test(chosen_and_shared),
-        cmocka_unit_test(wrong_results),     cmocka_unit_test(wrong_points),
-        cmocka_unit_test(many_scalars),      cmocka_unit_test(estimates),
-        cmocka_unit_test(invalid_jobs),      cmocka_unit_test(scalars_not_below_the_modulus),
-        cmocka_unit_test(many_multiples),    cmocka_unit_test(multiples_in_little_memory),
-        cmocka_unit_test(multiples),         cmocka_unit_test(forms_give_one_answer),
+        cmocka_unit_test(curves_and_counts),
+        cmocka_unit_test(batches_and_bits),
+        cmocka_unit_test(nothing_to_add),
+        cmocka_unit_test(in_buffers),
+        cmocka_unit_test(more_than_fits),
+        cmocka_unit_test(with_tables),
+        cmocka_unit_test(tickets),
+        cmocka_unit_test(chosen_and_shared),
+        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(wrong_points),
+        cmocka_unit_test(many_scalars),
+        cmocka_unit_test(estimates),
+        cmocka_unit_test(estimates_of_many),
+        cmocka_unit_test(invalid_jobs),
+        cmocka_unit_test(scalars_not_below_the_modulus),
+        cmocka_unit_test(many_multiples),
+        cmocka_unit_test(multiples_in_little_memory),
+        cmocka_unit_test(multiples),
+        cmocka_unit_test(forms_give_one_answer),
     };
     return cmocka_run_group_tests_name("msm", tests, prepare, finish);
 }
