@@ -8,7 +8,7 @@
 #include "support/harness.h"
 
 static const char large[] =
-    "context device=cpu,sim:desktop,ref cpumask=portable policy=latency threads=3 counted=1\n"
+    "context device=cpu,sim:desktop,ref cpumask=portable policy=throughput threads=3 counted=1\n"
     "  call how=ticket device=ref wait=poll\n"
     "    job op=mul field=bls12-381-fr n=90\n"
     "      a values=random seed=7\n"
