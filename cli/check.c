@@ -16,8 +16,6 @@
 /* Large enough for a device to use all its threads and non-temporal stores. */
 enum { LARGE_ELEMENTS = 1 << 18, SAMPLE_MAX = 256 };
 
-static const gx_run_params on_reference = {.device = "ref"};
-
 /* From 1 to 3 operands; there is no room for more here. */
 static unsigned operand_count(gx_op op)
 {
@@ -96,11 +94,11 @@ static void make_in_place(gx_job *job, const variant *v, size_t bytes)
     o->host = job->out.host;
 }
 
-void check_differs(check_result *result, const gx_job *job, uint64_t index,
-                   const unsigned char *expected, const unsigned char *got)
+/* Stores a difference, in result `index` of the job. */
+static void differs(check_result *result, const gx_job *job, uint64_t index, size_t bytes,
+                    const unsigned char *expected, const unsigned char *got)
 {
     gx_operand operands[3] = {job->a, job->b, job->c};
-    size_t bytes = gx_field_get_info(job->field)->element_bytes;
     result->differs = true;
     result->op = job->op;
     result->field = job->field;
@@ -119,31 +117,35 @@ void check_differs(check_result *result, const gx_job *job, uint64_t index,
     }
 }
 
+bool check_compare(check_result *result, const gx_job *job, uint64_t first, size_t count,
+                   size_t bytes, const unsigned char *expected, const unsigned char *got)
+{
+    size_t i = 0;
+    if (!memcmp(got, expected, count * bytes))
+        return true;
+    while (!memcmp(got + i * bytes, expected + i * bytes, bytes))
+        i++;
+    differs(result, job, first + i, bytes, expected + i * bytes, got + i * bytes);
+    return false;
+}
+
 /* Compares `got` with `expected`, which is repeated as often as necessary. */
 static void compare(check_result *result, const gx_job *job, const check_data *d, size_t repeats)
 {
-    size_t bytes = gx_field_get_info(d->field)->element_bytes, block = d->n * bytes;
+    size_t bytes = gx_field_get_info(d->field)->element_bytes;
     if (gx_op_get_info(job->op)->reduces) { /* one result for all elements */
-        if (memcmp(d->got, d->expected, bytes) != 0)
-            check_differs(result, job, 0, d->expected, d->got);
+        check_compare(result, job, 0, 1, bytes, d->expected, d->got);
         result->compared += job->n;
         return;
     }
-    for (size_t r = 0; r < repeats; r++) {
-        const unsigned char *got = d->got + r * block;
-        if (!memcmp(got, d->expected, block))
-            continue;
-        size_t i = 0;
-        while (!memcmp(got + i * bytes, d->expected + i * bytes, bytes))
-            i++;
-        check_differs(result, job, r * d->n + i, d->expected + i * bytes, got + i * bytes);
-        return;
-    }
+    for (size_t r = 0, n = d->n; r < repeats; r++)
+        if (!check_compare(result, job, r * n, n, bytes, d->expected, d->got + r * n * bytes))
+            return;
     result->compared += d->n * repeats;
 }
 
-static gx_status check_variant(gx_ctx *ctx, const gx_run_params *opts, gx_op op,
-                               const check_data *d, const variant *v, check_result *result)
+static gx_status check_variant(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
+                               const variant *v, check_result *result)
 {
     size_t bytes = gx_field_get_info(d->field)->element_bytes;
     gx_job job = make_job(op, d, v, d->got), original = job;
@@ -151,7 +153,7 @@ static gx_status check_variant(gx_ctx *ctx, const gx_run_params *opts, gx_op op,
         make_in_place(&job, v, bytes);
     else
         memset(d->got, 0xa5, job.n * bytes);
-    gx_status s = gx_run(ctx, &job, 1, opts, &result->report);
+    gx_status s = job_run(ctx, device, &job, &result->report);
     if (s != GX_OK)
         return s;
     result->in_place = v->in_place;
@@ -166,7 +168,7 @@ static gx_status expect(gx_ctx *ctx, gx_op op, const check_data *d, const varian
 {
     variant once = {.broadcast = v->broadcast, .repeats = 1};
     gx_job job = make_job(op, d, &once, d->expected);
-    gx_status s = gx_run(ctx, &job, 1, &on_reference, &result->report);
+    gx_status s = job_run(ctx, "ref", &job, &result->report);
     if (s != GX_OK || !gx_op_get_info(op)->reduces || v->repeats == 1)
         return s;
     unsigned char one[ELEMENT_BYTES_MAX];
@@ -176,13 +178,12 @@ static gx_status expect(gx_ctx *ctx, gx_op op, const check_data *d, const varian
                     .n = v->repeats,
                     .a = gx_host_broadcast(one),
                     .out = gx_host(d->expected)};
-    return gx_run(ctx, &times, 1, &on_reference, &result->report);
+    return job_run(ctx, "ref", &times, &result->report);
 }
 
 gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
                    check_result *result)
 {
-    gx_run_params opts = {.device = device};
     unsigned operands = operand_count(op);
     if (op == GX_MSM)
         return check_msm_op(ctx, device, d, result);
@@ -199,14 +200,13 @@ gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *
         bool reduces = gx_op_get_info(op)->reduces;
         gx_status s = expect(ctx, op, d, &plain, result);
         if (s == GX_OK)
-            s = check_variant(ctx, &opts, op, d, &plain, result);
-        if (s == GX_OK && !result->differs && !reduces)
-            s = check_variant(ctx, &opts, op, d, &in_place, result);
-        if (s == GX_OK && !result->differs && reduces)
-            s = expect(ctx, op, d, &large, result);
-        if (s == GX_OK && !result->differs)
-            s = check_variant(ctx, &opts, op, d, &large, result);
-        if (s != GX_OK || result->differs)
+            s = check_variant(ctx, device, op, d, &plain, result);
+        if (check_goes_on(s, result))
+            s = reduces ? expect(ctx, op, d, &large, result)
+                        : check_variant(ctx, device, op, d, &in_place, result);
+        if (check_goes_on(s, result))
+            s = check_variant(ctx, device, op, d, &large, result);
+        if (!check_goes_on(s, result))
             return s;
     }
     return GX_OK;
@@ -230,17 +230,16 @@ static gx_status check_reduction(gx_ctx *ctx, const gx_job *job, check_result *r
         terms = data_alloc(job->n * bytes);
         if (!terms)
             return GX_ERR_OUT_OF_MEMORY;
-        const gx_run_params on_cpu = {.device = "cpu"};
         gx_job mul = {.op = GX_MUL, .field = job->field, .n = job->n, .a = job->a, .b = job->b};
         mul.out = gx_host(terms);
         again = (gx_job){.op = GX_SUM, .field = job->field, .n = job->n, .a = mul.out};
-        s = gx_run(ctx, &mul, 1, &on_cpu, &result->report);
+        s = job_run(ctx, "cpu", &mul, &result->report);
     }
     again.out = gx_host(expected);
     if (s == GX_OK)
-        s = gx_run(ctx, &again, 1, &on_reference, &result->report);
-    if (s == GX_OK && memcmp(job->out.host, expected, bytes) != 0)
-        check_differs(result, job, 0, expected, job->out.host);
+        s = job_run(ctx, "ref", &again, &result->report);
+    if (s == GX_OK)
+        check_compare(result, job, 0, 1, bytes, expected, job->out.host);
     result->compared = job->n;
     data_free(terms);
     return s;
@@ -271,11 +270,10 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
             memcpy(gathered[k] + i * bytes, p + at[i] * bytes, bytes);
         *job_operand(&sample, k) = gx_host(gathered[k]);
     }
-    gx_status s = gx_run(ctx, &sample, 1, &on_reference, &result->report);
+    gx_status s = job_run(ctx, "ref", &sample, &result->report);
     const unsigned char *got = job->out.host;
-    for (size_t i = 0; s == GX_OK && i < count && !result->differs; i++)
-        if (memcmp(got + at[i] * bytes, expected + i * bytes, bytes) != 0)
-            check_differs(result, job, at[i], expected + i * bytes, got + at[i] * bytes);
+    for (size_t i = 0; i < count && check_goes_on(s, result); i++)
+        check_compare(result, job, at[i], 1, bytes, expected + i * bytes, got + at[i] * bytes);
     result->compared = count;
     return s;
 }
@@ -283,7 +281,6 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
 gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host,
                     check_result *result, double *ns)
 {
-    gx_run_params on = {.device = device};
     size_t bytes = gx_operand_bytes(job, 'o');
     gx_status s = GX_OK;
     *result = (check_result){0};
@@ -293,7 +290,7 @@ gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx
         s = gx_buf_write(job->out.buf, job->out.offset, host->out.host, bytes);
     uint64_t start = now_ns();
     if (s == GX_OK)
-        s = gx_run(ctx, job, 1, &on, &result->report);
+        s = job_run(ctx, device, job, &result->report);
     if (ns)
         *ns = (double)(now_ns() - start);
     if (s == GX_OK && job->out.buf)

@@ -66,9 +66,15 @@ gx_status check_whole(gx_ctx *ctx, const gx_job *job, check_result *result);
 gx_status check_msm_op(gx_ctx *ctx, const char *device, const check_data *d, check_result *result);
 gx_status check_msm(gx_ctx *ctx, gx_curve curve, const gx_job *job, check_result *result);
 
-/* Stores a difference, in element `index` of the job. */
-void check_differs(check_result *result, const gx_job *job, uint64_t index,
-                   const unsigned char *expected, const unsigned char *got);
+/* Compares `count` results of so many bytes, from result `first` of the job on. False: stores the
+ * first difference. */
+bool check_compare(check_result *result, const gx_job *job, uint64_t first, size_t count,
+                   size_t bytes, const unsigned char *expected, const unsigned char *got);
+
+static inline bool check_goes_on(gx_status s, const check_result *result)
+{
+    return s == GX_OK && !result->differs;
+}
 
 /* Compares up to 256 evenly spaced elements of a completed job. */
 gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result);

@@ -29,23 +29,13 @@ static size_t batch_of(const gx_job *job)
 static void compare(check_result *result, gx_curve curve, const gx_job *job,
                     const unsigned char *expected)
 {
-    const unsigned char *got = job->out.host;
-    size_t batch = batch_of(job), bytes = gx_operand_bytes(job, 'o') / batch, i = 0;
-    if (!memcmp(got, expected, batch * bytes)) {
+    size_t batch = batch_of(job), bytes = gx_operand_bytes(job, 'o') / batch;
+    if (check_compare(result, job, 0, batch, bytes, expected, job->out.host)) {
         result->compared += job->n;
         return;
     }
-    while (!memcmp(got + i * bytes, expected + i * bytes, bytes))
-        i++;
-    result->differs = true;
-    result->op = job->op;
-    result->field = job->field;
     result->curve = gx_curve_get_info(curve)->name;
-    result->index = i;
     result->n = batch;
-    result->bytes = bytes;
-    memcpy(result->expected, expected + i * bytes, bytes);
-    memcpy(result->got, got + i * bytes, bytes);
 }
 
 /* ---- by the multiples ---- */
@@ -55,16 +45,15 @@ static void compare(check_result *result, gx_curve curve, const gx_job *job,
 static gx_status add_up(const checking *c, const gx_job *job, const unsigned char *multiples,
                         unsigned char sum[SCALAR_BYTES])
 {
-    const gx_run_params opts = {.device = "cpu"};
     gx_job step = {.op = GX_DOT,
                    .field = job->field,
                    .n = job->n,
                    .a = job->a,
                    .b = gx_host(multiples),
                    .out = gx_host(sum)};
-    gx_status s = gx_run(c->ctx, &step, 1, &opts, &c->result->report);
+    gx_status s = job_run(c->ctx, "cpu", &step, &c->result->report);
     step = (gx_job){.op = GX_TO_MONT, .field = job->field, .n = 1, .a = step.out, .out = step.out};
-    return s == GX_OK ? gx_run(c->ctx, &step, 1, &opts, &c->result->report) : s;
+    return s == GX_OK ? job_run(c->ctx, "cpu", &step, &c->result->report) : s;
 }
 
 /* One sum of the first of job_points, with plain scalars below the modulus. */
@@ -96,25 +85,18 @@ gx_status check_msm(gx_ctx *ctx, gx_curve curve, const gx_job *job, check_result
 
 /* ---- all shapes ---- */
 
-static bool goes_on(gx_status s, const checking *c)
-{
-    return s == GX_OK && !c->result->differs;
-}
-
 static gx_status run_device(const checking *c, const gx_job *job)
 {
-    const gx_run_params opts = {.device = c->device};
     memset(job->out.host, 0xa5, gx_operand_bytes(job, 'o'));
-    return gx_run(c->ctx, job, 1, &opts, &c->result->report);
+    return job_run(c->ctx, c->device, job, &c->result->report);
 }
 
 static gx_status check_small(const checking *c, const gx_job *job)
 {
-    const gx_run_params opts = {.device = "ref"};
     unsigned char expected[BATCH_MAX * POINT_BYTES_MAX] = {0};
     gx_job reference = *job;
     reference.out = gx_host(expected);
-    gx_status s = gx_run(c->ctx, &reference, 1, &opts, &c->result->report);
+    gx_status s = job_run(c->ctx, "ref", &reference, &c->result->report);
     if (s == GX_OK)
         s = run_device(c, job);
     if (s == GX_OK)
@@ -127,7 +109,8 @@ static gx_status check_forms(const checking *c, const gx_points *points)
 {
     size_t count = gx_points_count(points);
     gx_status s = GX_OK;
-    for (gx_point_form form = 1; goes_on(s, c) && form <= GX_POINT_JACOBIAN_MONT; form++) {
+    for (gx_point_form form = 1; check_goes_on(s, c->result) && form <= GX_POINT_JACOBIAN_MONT;
+         form++) {
         size_t batch = form % BATCH_MAX + 1;
         gx_msm_params params = {.struct_size = sizeof params,
                                 .points = points,
@@ -195,10 +178,10 @@ gx_status check_msm_op(gx_ctx *ctx, const char *device, const check_data *d, che
     checking c = {.ctx = ctx, .device = device, .data = d, .result = result};
     gx_status s = GX_OK;
     *result = (check_result){0};
-    for (c.curve = job_curve(d->field, 0); c.curve && goes_on(s, &c);
+    for (c.curve = job_curve(d->field, 0); c.curve && check_goes_on(s, result);
          c.curve = job_curve(d->field, c.curve)) {
         s = check_small_jobs(&c);
-        if (goes_on(s, &c))
+        if (check_goes_on(s, result))
             s = check_large_job(&c);
     }
     return s;

@@ -26,9 +26,8 @@ static unsigned char *at(const gx_operand *o, size_t bytes, size_t i)
 /* Results of the device under test are trusted: wrong ones are to be shown, not refused. */
 static gx_status run_on(const checking *c, const char *device, gx_job job)
 {
-    const gx_run_params opts = {.device = device};
     job.flags = GX_JOB_UNCHECKED;
-    return job.n ? gx_run(c->ctx, &job, 1, &opts, &c->result->report) : GX_OK;
+    return job.n ? job_run(c->ctx, device, &job, &c->result->report) : GX_OK;
 }
 
 /* An elementwise operation of n elements on the CPU, to `out`. */
@@ -49,15 +48,10 @@ static gx_status set_one(const checking *c, unsigned char *element)
 
 static void compare(check_result *result, const gx_job *job, const unsigned char *expected)
 {
-    const unsigned char *got = job->out.host;
-    size_t bytes = gx_field_get_info(job->field)->element_bytes, i = 0;
-    if (!memcmp(got, expected, gx_operand_bytes(job, 'o'))) {
+    size_t bytes = gx_field_get_info(job->field)->element_bytes;
+    size_t count = gx_operand_bytes(job, 'o') / bytes;
+    if (check_compare(result, job, 0, count, bytes, expected, job->out.host))
         result->compared += job->n;
-        return;
-    }
-    while (!memcmp(got + i * bytes, expected + i * bytes, bytes))
-        i++;
-    check_differs(result, job, i, expected + i * bytes, got + i * bytes);
 }
 
 /* ---- permutations ---- */
@@ -203,8 +197,8 @@ static gx_status check_output(const checking *c, const gx_ntt_params *params, si
                    gx_poly(GX_EVALUATE, c->job->field, n, NULL,
                            gx_host(at(&c->job->a, c->bytes, first)), gx_host(point),
                            gx_host(expected)));
-    if (s == GX_OK && !c->result->differs && memcmp(expected, got, c->bytes) != 0)
-        check_differs(c->result, c->job, place, expected, got);
+    if (check_goes_on(s, c->result))
+        check_compare(c->result, c->job, place, 1, c->bytes, expected, got);
     return s;
 }
 
@@ -220,8 +214,8 @@ static gx_status check_sum(const checking *c, size_t first, size_t n)
     sum.out = gx_host(got);
     if (s == GX_OK)
         s = run_on(c, "ref", sum);
-    if (s == GX_OK && !c->result->differs && memcmp(expected, got, c->bytes) != 0)
-        check_differs(c->result, c->job, first, expected, got);
+    if (check_goes_on(s, c->result))
+        check_compare(c->result, c->job, first, 1, c->bytes, expected, got);
     return s;
 }
 
@@ -261,15 +255,9 @@ typedef struct shapes {
     size_t n, most; /* elements of a small job, and of a large one */
 } shapes;
 
-static bool goes_on(gx_status s, const shapes *x)
-{
-    return s == GX_OK && !x->c.result->differs;
-}
-
 static gx_status run_device(shapes *x, const gx_job *job)
 {
-    const gx_run_params opts = {.device = x->device};
-    return gx_run(x->c.ctx, job, 1, &opts, &x->c.result->report);
+    return job_run(x->c.ctx, x->device, job, &x->c.result->report);
 }
 
 /* The whole result against that of the reference. */
@@ -300,7 +288,7 @@ static gx_status check_small_transforms(shapes *x)
     gx_job job = job_make(&x->arrays, GX_NTT, n, &params);
     unsigned log2_n = params.ntt.log2_n;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-        for (uint32_t flags = 0; goes_on(s, x) && flags < GX_NTT_COLUMNS; flags++) {
+        for (uint32_t flags = 0; check_goes_on(s, x->c.result) && flags < GX_NTT_COLUMNS; flags++) {
             params.ntt.flags = flags | layouts[i].flags;
             params.ntt.log2_pad = layouts[i].pad < log2_n ? layouts[i].pad : log2_n;
             job.n = (size_t)layouts[i].batch << log2_n;
@@ -316,11 +304,11 @@ static gx_status check_small_jobs(shapes *x, gx_op op)
     gx_status s = GX_OK;
     if (op == GX_NTT)
         return check_small_transforms(x);
-    for (size_t i = 0; goes_on(s, x) && i < 2; i++) {
+    for (size_t i = 0; check_goes_on(s, x->c.result) && i < 2; i++) {
         gx_job job = job_make(&x->arrays, op, sizes[i], &params);
         s = check_small(x, &job);
     }
-    if (op == GX_EVALUATE && goes_on(s, x)) {
+    if (op == GX_EVALUATE && check_goes_on(s, x->c.result)) {
         size_t n = (size_t)1 << log2_of(x->n);
         gx_job job = job_make(&x->arrays, op, n, &params);
         params.poly.flags = GX_POLY_REVERSED;
@@ -338,7 +326,7 @@ static gx_status check_large_job(shapes *x, gx_op op)
     gx_status s = run_device(x, &job);
     if (s == GX_OK)
         s = check_whole(x->c.ctx, &job, x->c.result);
-    if (op != GX_NTT || !goes_on(s, x))
+    if (op != GX_NTT || !check_goes_on(s, x->c.result))
         return s;
     back.a = back.out;
     params.ntt.flags = GX_NTT_INVERSE;
@@ -377,7 +365,7 @@ gx_status check_whole_op(gx_ctx *ctx, const char *device, gx_op op, const check_
         s = check_small_jobs(&x, op);
     else
         result->report.status = s;
-    if (goes_on(s, &x))
+    if (check_goes_on(s, result))
         s = check_large_job(&x, op);
     data_free(x.expected);
     data_free(x.arrays.indices);

@@ -44,10 +44,15 @@ void job_multiples(gx_field field, void *scalars, size_t n)
     data_random(field, scalars, n, MULTIPLES_SEED);
 }
 
+gx_status job_run(gx_ctx *ctx, const char *device, const gx_job *job, gx_report *report)
+{
+    const gx_run_params params = {.device = device};
+    return gx_run(ctx, job, 1, &params, report);
+}
+
 gx_status job_multiply(gx_ctx *ctx, gx_curve curve, const void *scalars, size_t n,
                        gx_point_form form, void *out)
 {
-    const gx_run_params opts = {.device = "cpu"};
     const gx_points_params desc = {.struct_size = sizeof desc,
                                    .curve = curve,
                                    .form = GX_POINT_XY_MONT,
@@ -59,7 +64,7 @@ gx_status job_multiply(gx_ctx *ctx, gx_curve curve, const void *scalars, size_t 
     params.points = generator;
     const gx_job job = gx_msm(&params, n, gx_host(scalars), gx_host(out));
     if (s == GX_OK)
-        s = gx_run(ctx, &job, 1, &opts, NULL);
+        s = job_run(ctx, "cpu", &job, NULL);
     gx_points_destroy(&generator);
     return s;
 }

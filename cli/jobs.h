@@ -38,6 +38,9 @@ size_t job_size(gx_op op, gx_field field, size_t n);
  * *params must live as long as the job. */
 gx_job job_make(const job_arrays *d, gx_op op, size_t n, job_params *params);
 
+/* Runs a job on a device; the report may be NULL. */
+gx_status job_run(gx_ctx *ctx, const char *device, const gx_job *job, gx_report *report);
+
 /* Sets the parameters of a job as above, over the domain or the points of `d`. */
 void job_set_params(gx_job *job, const job_arrays *d, job_params *params);
 
