@@ -14,6 +14,7 @@
 #include "gpuexec.h"
 #include "options.h"
 #include "output.h"
+#include "writer.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_DIFFERS = 4 };
 
@@ -78,6 +79,13 @@ int cli_job_failed(const gx_report *report);
 
 /* The same for a call without reports. */
 int cli_call_failed(gx_status status);
+
+/* A text that may grow between two calls of the function that writes it, owned by the caller; NULL
+ * if *s is not GX_OK. */
+char *cli_text(gx_ctx *ctx, gx_status (*write)(gx_ctx *, char *, size_t *), gx_status *s);
+
+/* Prints why an output could not be written, unless its reader went away; returns EXIT_FAILED. */
+int cli_write_failed(const file_writer *w);
 
 /* Opens a context whose messages go to stderr; returns an exit code. */
 int cli_open(const common_opts *common, gx_ctx **ctx);

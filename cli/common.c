@@ -121,6 +121,30 @@ int cli_call_failed(gx_status status)
     return failed(status, last_error[0] ? last_error : gx_status_message(status));
 }
 
+char *cli_text(gx_ctx *ctx, gx_status (*write)(gx_ctx *, char *, size_t *), gx_status *s)
+{
+    size_t room = 0, size = 0;
+    char *text = NULL;
+    *s = write(ctx, NULL, &size);
+    while (*s == GX_OK && size > room) {
+        free(text);
+        room = size + 4096;
+        text = malloc(size = room);
+        *s = text ? write(ctx, text, &size) : GX_ERR_OUT_OF_MEMORY;
+    }
+    if (*s == GX_OK)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int cli_write_failed(const file_writer *w)
+{
+    if (!w->closed_pipe)
+        cli_error("%s", w->err);
+    return EXIT_FAILED;
+}
+
 int cli_open(const common_opts *common, gx_ctx **ctx)
 {
     gx_config config = common->config;

@@ -11,7 +11,6 @@
 #include "report/table.h"
 #include "report/text.h"
 #include "scan.h"
-#include "writer.h"
 
 static word_list words;
 static const char *path; /* of the result; NULL: stdout */
@@ -113,8 +112,8 @@ static int write_result(const merge *m, const result_kind *kind, output_format f
         rc = cli_no_memory();
     else if (kept && writer_commit(&w))
         rc = EXIT_DONE;
-    else if (!w.closed_pipe)
-        cli_error("%s", w.err);
+    else
+        cli_write_failed(&w);
     writer_close(&w);
     return rc;
 }

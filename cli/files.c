@@ -27,18 +27,11 @@ static bool is_stdout(int fd)
                                    gx__os_same(&a, &b) && a.kind != GX_OS_TERMINAL);
 }
 
-static int result_failed(const file_writer *w)
-{
-    if (!w->closed_pipe)
-        cli_error("%s", w->err);
-    return EXIT_FAILED;
-}
-
 int result_open(const char *path, bool json, const element_reader *const *in, size_t count,
                 file_writer *w)
 {
     if (!writer_open(w, path))
-        return result_failed(w);
+        return cli_write_failed(w);
     if (host_is_terminal(w->fd))
         return cli_usage("-o %s: elements are binary and this is a terminal; redirect standard "
                          "output or name a file",
@@ -58,12 +51,12 @@ int result_open(const char *path, bool json, const element_reader *const *in, si
 
 int result_write(file_writer *w, const void *data, size_t bytes)
 {
-    return writer_write(w, data, bytes) ? EXIT_DONE : result_failed(w);
+    return writer_write(w, data, bytes) ? EXIT_DONE : cli_write_failed(w);
 }
 
 int result_commit(file_writer *w)
 {
-    return writer_commit(w) ? EXIT_DONE : result_failed(w);
+    return writer_commit(w) ? EXIT_DONE : cli_write_failed(w);
 }
 
 /* Items made at a time; seeds of two groups differ by this. */

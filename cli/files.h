@@ -8,7 +8,6 @@
 
 #include "cli.h"
 #include "elements.h"
-#include "writer.h"
 
 /* --stats and --json, of what is reported for each `part`. */
 #define OPTIONS_REPORT(o, part)                                                                    \

@@ -60,23 +60,6 @@ static json_t *devices_json(const live *l, const json_t *operations)
     return json;
 }
 
-/* ---- operations ---- */
-
-/* The text of the metrics, which may grow between two calls. NULL if memory ran out. */
-static char *metrics_text(gx_ctx *ctx)
-{
-    char *text = NULL;
-    size_t room = 0, size = 0;
-    while (gx_metrics_prometheus(ctx, text, &size) == GX_OK && size > room) {
-        free(text);
-        room = size + 1024;
-        text = malloc(size = room);
-        if (!text)
-            return NULL;
-    }
-    return text;
-}
-
 /* Compares with the state before; every half minute this one and that move on. Returns the seconds
  * in between. */
 static double add_recent(live *l, json_t *operations)
@@ -124,7 +107,8 @@ int live_close(live *l, int rc)
 
 json_t *live_status(live *l, char **metrics)
 {
-    char *text = metrics_text(l->ctx);
+    gx_status s;
+    char *text = cli_text(l->ctx, gx_metrics_prometheus, &s);
     json_t *operations = text ? operations_of(text) : NULL;
     double recent_s = operations ? add_recent(l, operations) : 0;
     if (metrics)

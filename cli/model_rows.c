@@ -41,30 +41,13 @@ static model_row row_of(const json_t *object)
     };
 }
 
-/* The text of the model, which may grow between two calls. Owned by the caller. */
-static char *model_text(gx_ctx *ctx, gx_status *s)
-{
-    size_t room = 0, size = 0;
-    char *text = NULL;
-    *s = gx_model_json(ctx, NULL, &size);
-    while (*s == GX_OK && size > room) {
-        free(text);
-        room = size + 4096;
-        text = malloc(size = room);
-        *s = text ? gx_model_json(ctx, text, &size) : GX_ERR_OUT_OF_MEMORY;
-    }
-    return text;
-}
-
 int model_read(gx_ctx *ctx, model_rows *rows)
 {
     gx_status s;
-    char *text = model_text(ctx, &s);
+    char *text = cli_text(ctx, gx_model_json, &s);
     *rows = (model_rows){0};
-    if (s != GX_OK) {
-        free(text);
+    if (s != GX_OK)
         return cli_call_failed(s);
-    }
     rows->json = json_loads(text, 0, NULL);
     rows->count = json_array_size(rows->json);
     rows->row = calloc(rows->count + 1, sizeof *rows->row);

@@ -79,22 +79,23 @@ int output_width(void)
 
 static int first_error;
 
-/* Recovers why a write by stdio failed after errno was overwritten: the output is already
- * incomplete, so it tries to write another byte. */
-static int probe_error(void)
+/* If stdio no longer knows why it failed, another byte tells: the output is incomplete anyway. */
+bool output_flush_to(FILE *stream, int fd, int *error)
 {
-    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+    bool flushed = !fflush(stream);
+    int why = errno;
+    if (flushed && !ferror(stream))
+        return true;
+    if (flushed && !*error)
+        why = write(fd, "\n", 1) < 0 ? errno : EIO;
+    if (!*error)
+        *error = host_write_error(fd, why);
+    return false;
 }
 
 bool output_flush(void)
 {
-    bool flushed = !fflush(stdout);
-    int error = errno;
-    if (flushed && !ferror(stdout))
-        return true;
-    if (!first_error)
-        first_error = host_write_error(STDOUT_FILENO, flushed ? probe_error() : error);
-    return false;
+    return output_flush_to(stdout, STDOUT_FILENO, &first_error);
 }
 
 int output_error(void)

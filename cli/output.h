@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef enum output_format { OUT_TABLE, OUT_CSV, OUT_JSON } output_format;
 
@@ -70,6 +71,8 @@ bool output_flush(void);
 
 /* errno of the first failed write, or 0. */
 int output_error(void);
+/* The same for any stream, which writes to fd, and its *error. */
+bool output_flush_to(FILE *stream, int fd, int *error);
 
 /* Width of the terminal; 1000 if stdout is not a terminal. */
 int output_width(void);

@@ -19,7 +19,6 @@
 #include "report/text.h"
 #include "scan.h"
 #include "signals.h"
-#include "writer.h"
 
 enum { PLACES = 2 };
 static const char *const places[PLACES] = {SCAN_HOST, SCAN_RESIDENT};
@@ -190,23 +189,20 @@ static void write_heading(const scanning *s, scan_section *to)
 
 /* ---- the file ---- */
 
-static bool wrote(scanning *s)
+static int flush_rows(scanning *s)
 {
-    bool ok = !s->opts->print || output_flush();
-    if (s->file && !writer_flush(&s->writer)) {
-        if (!s->writer.closed_pipe)
-            cli_error("%s", s->writer.err);
-        ok = false;
-    }
-    return ok;
+    bool printed = !s->opts->print || output_flush();
+    if (s->file && !writer_flush(&s->writer))
+        return cli_write_failed(&s->writer);
+    return printed ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int take_file(scanning *s, bool opened)
 {
-    s->file = opened ? writer_stream(&s->writer) : NULL;
     if (!opened)
-        cli_error("%s", s->writer.err);
-    return s->file ? EXIT_DONE : opened ? cli_no_memory() : EXIT_FAILED;
+        return cli_write_failed(&s->writer);
+    s->file = writer_stream(&s->writer);
+    return s->file ? EXIT_DONE : cli_no_memory();
 }
 
 /* Whether the file was started by the same scan on the same machine. */
@@ -319,7 +315,7 @@ static int open_file(scanning *s)
         for (size_t i = 0; i < s->section->count; i++)
             scan_put_row(stdout, &s->section->rows[i]);
     }
-    return wrote(s) ? EXIT_DONE : EXIT_FAILED;
+    return flush_rows(s);
 }
 
 static int keep_row(scanning *s, const scan_row *row)
@@ -331,7 +327,7 @@ static int keep_row(scanning *s, const scan_row *row)
         scan_put_row(s->file, row);
     if (s->opts->print)
         scan_put_row(stdout, row);
-    return wrote(s) ? EXIT_DONE : EXIT_FAILED;
+    return flush_rows(s);
 }
 
 static bool done_before(const scanning *s, const scan_row *row)
@@ -571,10 +567,8 @@ static int measure(scanning *s)
 
 static int end_file(scanning *s, int rc)
 {
-    if (s->file && rc == EXIT_DONE && !writer_commit(&s->writer)) {
-        cli_error("%s", s->writer.err);
-        rc = EXIT_FAILED;
-    }
+    if (s->file && rc == EXIT_DONE && !writer_commit(&s->writer))
+        rc = cli_write_failed(&s->writer);
     writer_close(&s->writer);
     return rc;
 }

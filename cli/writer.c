@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "host.h"
+#include "output.h"
 
 /* More is not written at once: Windows counts in 32 bits. */
 #define WRITE_MAX ((size_t)1 << 30)
@@ -30,17 +31,30 @@ static bool cannot_write(file_writer *w, int error)
     return false;
 }
 
-typedef enum target { TARGET_NONE, TARGET_NEW, TARGET_FILE, TARGET_STREAM, TARGET_STDOUT } target;
+static bool open_direct(file_writer *w, int fd)
+{
+    w->fd = fd;
+    if (fd < 0 || !gx__os_stat_fd(fd, &w->is))
+        return cannot_write(w, errno);
+    return true;
+}
 
-static target target_of(file_writer *w, const struct gx_os_stat *st)
+typedef enum target { TARGET_NONE, TARGET_NEW, TARGET_FILE, TARGET_OPENED } target;
+
+static target opened(file_writer *w, int fd)
+{
+    return open_direct(w, fd) ? TARGET_OPENED : TARGET_NONE;
+}
+
+static target target_of(file_writer *w, const char *path, const struct gx_os_stat *st)
 {
     struct gx_os_stat out;
     if (gx__os_stat_fd(STDOUT_FILENO, &out) && gx__os_same(&out, st))
-        return TARGET_STDOUT; /* under another name, such as /dev/stdout */
+        return opened(w, host_dup(STDOUT_FILENO)); /* another name, such as /dev/stdout */
     if (st->kind == GX_OS_FILE)
         return TARGET_FILE;
     if (st->kind == GX_OS_PIPE || st->kind == GX_OS_TERMINAL)
-        return TARGET_STREAM;
+        return opened(w, gx__os_open(path, O_WRONLY | O_NOCTTY, 0));
     refuse(w, st->kind == GX_OS_FOLDER   ? "it is a directory; name a file"
               : st->kind == GX_OS_SOCKET ? "it is a socket; name a file"
                                          : "it is a block device; name a file");
@@ -48,13 +62,14 @@ static target target_of(file_writer *w, const struct gx_os_stat *st)
 }
 
 /* What kind of file a name refers to, with the file itself in *st; TARGET_NONE if it is
- * rejected. */
+ * rejected. What is not a file is opened here. */
 static target inspect(file_writer *w, const char *path, struct gx_os_stat *st)
 {
     struct gx_os_stat link;
+    *w = (file_writer){.name = path, .fd = -1};
     if (!strcmp(path, "-")) {
         w->name = "standard output";
-        return TARGET_STDOUT;
+        return opened(w, host_dup(STDOUT_FILENO));
     }
     if (!*path)
         w->name = "''";
@@ -66,7 +81,7 @@ static target inspect(file_writer *w, const char *path, struct gx_os_stat *st)
         refuse(w, "another user put it into a world-writable directory; choose another "
                   "file");
     else if (gx__os_stat(path, true, st))
-        return target_of(w, st);
+        return target_of(w, path, st);
     else if (errno == ENOENT)
         refuse(w, "it is a symbolic link to a missing file; name that file, or remove "
                   "the link");
@@ -76,26 +91,6 @@ static target inspect(file_writer *w, const char *path, struct gx_os_stat *st)
     else
         cannot_write(w, errno);
     return TARGET_NONE;
-}
-
-/* ---- written directly ----------------------------------------------------------------- */
-
-static bool open_direct(file_writer *w, int fd)
-{
-    w->fd = fd;
-    if (fd < 0 || !gx__os_stat_fd(fd, &w->is))
-        return cannot_write(w, errno);
-    return true;
-}
-
-static bool open_stdout(file_writer *w)
-{
-    return open_direct(w, host_dup(STDOUT_FILENO));
-}
-
-static bool open_stream(file_writer *w, const char *path)
-{
-    return open_direct(w, gx__os_open(path, O_WRONLY | O_NOCTTY, 0));
 }
 
 /* ---- replaced -------------------------------------------------------------------------- */
@@ -117,6 +112,17 @@ static bool open_temporary(file_writer *w)
     return false;
 }
 
+static bool open_new(file_writer *w, const char *path)
+{
+    w->path = strdup(path);
+    if (!w->path)
+        return cannot_write(w, ENOMEM);
+    if (!open_temporary(w))
+        return false;
+    host_like_new(w->fd);
+    return true;
+}
+
 static bool open_replacing(file_writer *w, const char *path, const struct gx_os_stat *old)
 {
     const char *why;
@@ -136,26 +142,10 @@ static bool open_replacing(file_writer *w, const char *path, const struct gx_os_
 bool writer_open(file_writer *w, const char *path)
 {
     struct gx_os_stat st;
-    *w = (file_writer){.name = path, .fd = -1};
-    switch (inspect(w, path, &st)) {
-    case TARGET_NEW:
-        w->path = strdup(path);
-        if (!w->path)
-            return cannot_write(w, ENOMEM);
-        if (!open_temporary(w))
-            return false;
-        host_like_new(w->fd);
-        return true;
-    case TARGET_FILE:
-        return open_replacing(w, path, &st);
-    case TARGET_STREAM:
-        return open_stream(w, path);
-    case TARGET_STDOUT:
-        return open_stdout(w);
-    case TARGET_NONE:
-        break;
-    }
-    return false;
+    target t = inspect(w, path, &st);
+    if (t == TARGET_NEW)
+        return open_new(w, path);
+    return t == TARGET_FILE ? open_replacing(w, path, &st) : t == TARGET_OPENED;
 }
 
 /* ---- grown in place --------------------------------------------------------------------- */
@@ -172,20 +162,10 @@ static bool open_growing(file_writer *w, const char *path, uint64_t keep)
 bool writer_extend(file_writer *w, const char *path, uint64_t keep)
 {
     struct gx_os_stat st;
-    *w = (file_writer){.name = path, .fd = -1};
-    switch (inspect(w, path, &st)) {
-    case TARGET_NEW:
+    target t = inspect(w, path, &st);
+    if (t == TARGET_NEW)
         return open_direct(w, gx__os_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666));
-    case TARGET_FILE:
-        return open_growing(w, path, keep);
-    case TARGET_STREAM:
-        return open_stream(w, path);
-    case TARGET_STDOUT:
-        return open_stdout(w);
-    case TARGET_NONE:
-        break;
-    }
-    return false;
+    return t == TARGET_FILE ? open_growing(w, path, keep) : t == TARGET_OPENED;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -215,18 +195,11 @@ FILE *writer_stream(file_writer *w)
     return w->stream;
 }
 
-/* If stdio no longer knows why it failed, another byte tells. */
 bool writer_flush(file_writer *w)
 {
-    bool failed = fflush(w->stream) != 0;
-    int error = errno;
-    if (!failed && !ferror(w->stream))
+    if (output_flush_to(w->stream, w->fd, &w->error))
         return true;
-    if (!w->error) {
-        error = failed ? error : write(w->fd, "\n", 1) < 0 ? errno : EIO;
-        w->error = host_write_error(w->fd, error);
-        w->closed_pipe = w->error == EPIPE;
-    }
+    w->closed_pipe = w->error == EPIPE;
     return cannot_write(w, w->error);
 }
 
