@@ -64,6 +64,9 @@ bool cli_wants(uint32_t fields, uint32_t ops, gx_field field, gx_op op);
 uint64_t cli_count_in(uint32_t fields, uint32_t ops, gx_field field);
 uint64_t cli_count_wanted(uint32_t fields, uint32_t ops);
 
+/* Appends to a text in an array of `size` bytes, as far as there is room. */
+void cli_append(char *text, size_t size, const char *format, ...) GX_PRINTF(3, 4);
+
 /* Appends the names of those operations, or fields, of which these masks have any: "add,mul". */
 void cli_add_names(char *text, size_t size, const char *separator, uint32_t fields, uint32_t ops,
                    bool of_ops);

@@ -2,6 +2,7 @@
  *
  * Contexts and devices: what every command goes through between its options and the library.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,15 @@ uint64_t cli_count_wanted(uint32_t fields, uint32_t ops)
     return n;
 }
 
+void cli_append(char *text, size_t size, const char *format, ...)
+{
+    va_list ap;
+    size_t used = strlen(text);
+    va_start(ap, format);
+    vsnprintf(text + used, size - used, format, ap);
+    va_end(ap);
+}
+
 void cli_add_names(char *text, size_t size, const char *separator, uint32_t fields, uint32_t ops,
                    bool of_ops)
 {
@@ -74,10 +84,9 @@ void cli_add_names(char *text, size_t size, const char *separator, uint32_t fiel
         bool any = false;
         for (uint32_t k = 1; k < 32; k++)
             any |= of_ops ? cli_wants(fields, ops, k, i) : cli_wants(fields, ops, i, k);
-        size_t used = strlen(text);
         if (any)
-            snprintf(text + used, size - used, "%s%s", before,
-                     of_ops ? gx_op_get_info(i)->name : gx_field_get_info(i)->name);
+            cli_append(text, size, "%s%s", before,
+                       of_ops ? gx_op_get_info(i)->name : gx_field_get_info(i)->name);
         before = any ? separator : before;
     }
 }

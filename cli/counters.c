@@ -5,7 +5,9 @@
 #include "counters.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+
+#include "cli.h"
+#include "report/text.h"
 
 counters counters_read(gx_ctx *ctx)
 {
@@ -21,27 +23,15 @@ counters counters_read(gx_ctx *ctx)
     return c;
 }
 
-/* 4096 << bucket, in human-readable form. */
-static void bucket_name(size_t bucket, char *text, size_t size)
-{
-    uint64_t kib = (uint64_t)4 << bucket;
-    const char *unit = kib < 1024 ? "K" : kib < 1024 * 1024 ? "M" : "G";
-    uint64_t scale = kib < 1024 ? 1 : kib < 1024 * 1024 ? 1024 : 1024 * 1024;
-    snprintf(text, size, "%" PRIu64 "%s%s", kib / scale, unit,
-             bucket == COUNTER_BUCKETS - 1 ? "+" : "");
-}
-
 void counters_buckets(const uint64_t *buckets, char *text, size_t size)
 {
-    size_t used = 0;
     text[0] = 0;
-    for (size_t i = 0; i < COUNTER_BUCKETS && used < size; i++) {
+    for (size_t i = 0; i < COUNTER_BUCKETS; i++) {
         char name[24];
-        if (!buckets[i])
-            continue;
-        bucket_name(i, name, sizeof name);
-        used += (size_t)snprintf(text + used, size - used, "%s%s:%" PRIu64, used ? " " : "", name,
-                                 buckets[i]);
+        text_size(name, sizeof name, (double)((uint64_t)4096 << i));
+        if (buckets[i])
+            cli_append(text, size, "%s%s%s:%" PRIu64, *text ? " " : "", name,
+                       i == COUNTER_BUCKETS - 1 ? "+" : "", buckets[i]);
     }
 }
 

@@ -28,7 +28,7 @@ static void print_conventions(void)
 
 static void print_common_options(void)
 {
-    option_list list;
+    option_list list = {.count = 0};
     puts("All commands take these options, after the command name. Each setting can also be given "
          "in\n"
          "the environment variable shown:");
@@ -74,13 +74,14 @@ static void print_names(const option_list *list)
 
 void help_command(const program *p, const command *cmd, bool whole)
 {
-    option_list list;
+    option_list list = {.count = 0};
     printf("usage: %s %s %s%s[OPTIONS]\n\n%s\n\noptions:\n", p->name, cmd->name,
            cmd->synopsis ? cmd->synopsis : "", cmd->synopsis ? " " : "",
            whole ? cmd->about : cmd->summary);
     program_options(cmd, &list);
     options_print(stdout, &list);
     printf("\ncommon options (see '%s help " HELP_OPTIONS "'):\n", p->name);
+    list.count = 0;
     program_common_options(&list);
     print_names(&list);
     if (!whole) {
@@ -107,10 +108,9 @@ static void put_rows(const option_list *list)
 
 void help_rows(const program *p, const command *cmd)
 {
-    option_list list;
+    option_list list = {.count = 0};
     if (cmd) {
         program_options(cmd, &list);
-        put_rows(&list);
         program_common_options(&list);
         put_rows(&list);
         puts("--help\t-h\t\tfull help with examples\t");
@@ -222,7 +222,7 @@ static void put_exit_status(void)
 
 static void program_page(const program *p)
 {
-    option_list list;
+    option_list list = {.count = 0};
     put_head(p, NULL);
     puts(".Nm\n.Ar command\n.Op Ar options\n.Nm\n.Fl \\-help | \\-version\n.Sh DESCRIPTION\n"
          ".Bl -tag -width calibrate");
@@ -249,7 +249,7 @@ static void program_page(const program *p)
 
 static void command_page(const program *p, const command *cmd)
 {
-    option_list list;
+    option_list list = {.count = 0};
     put_head(p, cmd);
     printf(".Nm %s %s\n", p->name, cmd->name);
     if (cmd->synopsis)

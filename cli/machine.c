@@ -11,13 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/os.h"
+#include "cli.h"
 #include "host.h"
-
-void machine_os(char *text, size_t size)
-{
-    gx__os_system(text, size);
-}
 
 void machine_date(char *text, size_t size)
 {
@@ -59,13 +54,6 @@ static bool find_nvml(void *library, nvml *n)
            find_function(library, "nvmlDeviceGetClockInfo", &n->clock);
 }
 
-static void append(char *text, size_t size, const char *more)
-{
-    if (*text)
-        strncat(text, ", ", size - strlen(text) - 1);
-    strncat(text, more, size - strlen(text) - 1);
-}
-
 static void nvidia_clocks(const nvml *n, char *text, size_t size)
 {
     unsigned count = 0;
@@ -73,25 +61,22 @@ static void nvidia_clocks(const nvml *n, char *text, size_t size)
         return;
     for (unsigned i = 0; i < count; i++) {
         void *device;
-        char name[96] = "", line[160];
+        char name[96] = "";
         unsigned sm, memory;
         if (n->handle(i, &device) || n->name(device, name, sizeof name) ||
             n->clock(device, NVML_CLOCK_SM, &sm) || n->clock(device, NVML_CLOCK_MEMORY, &memory))
             continue;
-        snprintf(line, sizeof line, "%.95s %u MHz (memory %u MHz)", name, sm, memory);
-        append(text, size, line);
+        cli_append(text, size, "%s%.95s %u MHz (memory %u MHz)", *text ? ", " : "", name, sm,
+                   memory);
     }
 }
 
 void machine_clocks(char *text, size_t size)
 {
-    char line[64];
     double mhz = host_cpu_mhz();
     text[0] = 0;
-    if (mhz > 0) {
-        snprintf(line, sizeof line, "cpu %.0f MHz", mhz);
-        append(text, size, line);
-    }
+    if (mhz > 0)
+        cli_append(text, size, "cpu %.0f MHz", mhz);
     nvml n;
     void *library =
         gx__os_library(GX_OS_NAME("libnvidia-ml.so.1", "libnvidia-ml.dylib", "nvml.dll"));

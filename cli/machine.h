@@ -7,9 +7,6 @@
 
 #include <stddef.h>
 
-/* "Linux 6.1.0-18-amd64 x86_64" */
-void machine_os(char *text, size_t size);
-
 /* "cpu 3245 MHz, NVIDIA H200 1980 MHz (memory 3201 MHz)": the clocks that can be read now; empty if
  * none. */
 void machine_clocks(char *text, size_t size);

@@ -71,13 +71,13 @@ typedef struct table {
 /* "mul", "ntt 2^12 nn rr", "msm 256 bits"; "msm 2^10 256 bits" of several sums. */
 static const char *job_text(const model_row *row, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s", gx_op_get_info(row->op)->name);
+    snprintf(text, size, "%s", gx_op_get_info(row->op)->name);
     if (row->log2_n != UINT32_MAX)
-        used += snprintf(text + used, size - (size_t)used, " 2^%u", row->log2_n);
+        cli_append(text, size, " 2^%u", row->log2_n);
     if (row->order)
-        used += snprintf(text + used, size - (size_t)used, " %s", row->order);
+        cli_append(text, size, " %s", row->order);
     if (gx_curve_get_info(row->curve))
-        snprintf(text + used, size - (size_t)used, " %u bits", row->scalar_bits);
+        cli_append(text, size, " %u bits", row->scalar_bits);
     return text;
 }
 

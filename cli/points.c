@@ -52,10 +52,9 @@ gx_point_form point_form(gx_curve curve, const char *name)
 int point_form_missing(const char *option, gx_curve curve, const char *name)
 {
     char known[256] = "";
-    size_t used = 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (has_form(curve, i))
-            used += (size_t)snprintf(known + used, sizeof known - used, " %s", forms[i].name);
+            cli_append(known, sizeof known, " %s", forms[i].name);
     return cli_usage("--%s: %s has no form '%s'; choose from%s", option,
                      gx_curve_get_info(curve)->name, name, known);
 }

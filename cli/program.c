@@ -21,25 +21,18 @@ static common_opts common;
 void program_options(const command *cmd, option_list *list)
 {
     static const option_row formats[] = {OPTIONS_FORMATS(&common.format)};
-    list->count = 0;
     options_add(list, &cmd->options);
     if (cmd->formats)
         options_add(list, &(option_table)OPTION_TABLE(formats));
 }
 
-static void add_common_options(option_list *list)
+void program_common_options(option_list *list)
 {
     static const option_row verbose[] = {OPTION_ROW(FLAG, "verbose", NULL, &common.verbose,
                                                     "show informational messages of the library",
                                                     .set = 1, .letter = 'v')};
     options_add_settings(list);
     options_add(list, &(option_table)OPTION_TABLE(verbose));
-}
-
-void program_common_options(option_list *list)
-{
-    list->count = 0;
-    add_common_options(list);
 }
 
 /* ---- errors ---- */
@@ -97,10 +90,11 @@ static int unknown_command(const char *word)
 /* Whether any command has the option, "--name=value" or "-x". */
 static bool is_option(const char *word)
 {
-    option_list list;
+    option_list list = {.count = 0};
     program_common_options(&list);
     bool found = options_have(&list, word);
     for (size_t i = 0; !found && i < running->count; i++) {
+        list.count = 0;
         program_options(running->commands[i], &list);
         found = options_have(&list, word);
     }
@@ -121,10 +115,10 @@ static int misplaced_option(int argc, char **argv)
 static int run_command(const command *cmd, int argc, char **argv)
 {
     char err[OPTIONS_ERROR_SIZE] = "";
-    option_list list;
+    option_list list = {.count = 0};
     at_work = cmd;
     program_options(cmd, &list);
-    add_common_options(&list);
+    program_common_options(&list);
     switch (options_parse(&list, &common.config, argc, argv, err)) {
     case OPTIONS_HELP:
         help_command(running, cmd, false);

@@ -20,7 +20,7 @@ int program_run(const program *p, int argc, char **argv);
 
 /* ---- what it prints about itself (help.c) ---- */
 
-/* The options of a command itself, and those that all commands take. */
+/* Adds the options of a command itself, or those that all commands take. */
 void program_options(const command *cmd, option_list *list);
 void program_common_options(option_list *list);
 

@@ -5,7 +5,6 @@
  * file is always consistent.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,22 +66,11 @@ static int choose_devices(scanning *s)
 
 /* ---- the heading ---- */
 
-static void append(char *text, size_t size, const char *format, ...) GX_PRINTF(3, 4);
-
-static void append(char *text, size_t size, const char *format, ...)
-{
-    va_list ap;
-    size_t used = strlen(text);
-    va_start(ap, format);
-    vsnprintf(text + used, size - used, format, ap);
-    va_end(ap);
-}
-
 static void append_variable(const char *name, char *text, size_t size)
 {
     const char *value = gx__os_env(name);
     if (value && *value)
-        append(text, size, " %s=%s", name, value);
+        cli_append(text, size, " %s=%s", name, value);
 }
 
 /* Library settings that affect the measurements, from wherever they were set. */
@@ -102,9 +90,9 @@ static void append_settings(const scanning *s, char *text, size_t size)
     const gx_option *o;
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         if (set[i].text)
-            append(text, size, " --%s %s", set[i].name, set[i].text);
+            cli_append(text, size, " --%s %s", set[i].name, set[i].text);
         else if (set[i].number)
-            append(text, size, " --%s %llu", set[i].name, (unsigned long long)set[i].number);
+            cli_append(text, size, " --%s %llu", set[i].name, (unsigned long long)set[i].number);
     }
     for (uint32_t i = 0; (o = gx_option_get(i)) != NULL; i++)
         if (strcmp(o->name, "cache-dir") != 0)
@@ -119,21 +107,21 @@ static void append_cells(const scan_opts *o, char *text, size_t size)
     for (size_t i = 0; i < o->sizes.count; i++) {
         char number[32];
         text_size(number, sizeof number, (double)o->sizes.values[i]);
-        append(text, size, "%s%s", i ? "," : "--sizes ", number);
+        cli_append(text, size, "%s%s", i ? "," : "--sizes ", number);
     }
-    append(text, size, " --field ");
+    cli_append(text, size, " --field ");
     cli_add_names(text, size, ",", o->fields, o->ops, false);
-    append(text, size, " --op ");
+    cli_append(text, size, " --op ");
     cli_add_names(text, size, ",", o->fields, o->ops, true);
-    append(text, size, " --device ");
+    cli_append(text, size, " --device ");
 }
 
 static void append_samples(const scan_opts *o, char *text, size_t size)
 {
-    append(text, size, " --samples %llu --warmup %llu --budget %llu --seed %llu%s",
-           (unsigned long long)o->samples, (unsigned long long)o->warmup,
-           (unsigned long long)o->budget_ms, (unsigned long long)o->seed,
-           o->resident ? " --resident" : "");
+    cli_append(text, size, " --samples %llu --warmup %llu --budget %llu --seed %llu%s",
+               (unsigned long long)o->samples, (unsigned long long)o->warmup,
+               (unsigned long long)o->budget_ms, (unsigned long long)o->seed,
+               o->resident ? " --resident" : "");
 }
 
 static void write_options(const scanning *s, char *text, size_t size)
@@ -141,7 +129,7 @@ static void write_options(const scanning *s, char *text, size_t size)
     text[0] = 0;
     append_cells(s->opts, text, size);
     for (size_t i = 0; i < s->devices.count; i++)
-        append(text, size, "%s%s", i ? "," : "", s->devices.names[i]);
+        cli_append(text, size, "%s%s", i ? "," : "", s->devices.names[i]);
     append_samples(s->opts, text, size);
     append_settings(s, text, size);
 }
@@ -162,7 +150,7 @@ void scan_describe(scan_section *to, const target_list *devices)
     const gx_device_info *cpu = device_list_find(&devices->all, "cpu");
     snprintf(to->library, sizeof to->library, "%s", gx_version());
     machine_date(to->date, sizeof to->date);
-    machine_os(to->os, sizeof to->os);
+    gx__os_system(to->os, sizeof to->os);
     machine_clocks(to->clocks, sizeof to->clocks);
     snprintf(to->cpu, sizeof to->cpu, "%.90s, %u thread%s", cpu ? cpu->description : "unknown",
              cpu ? cpu->threads : 0, plural(cpu ? cpu->threads : 0));

@@ -57,26 +57,20 @@ static void list_kinds(workload *w)
                         (kind){.op = o, .field = f, .n = (size_t)w->opts.sizes.values[i]};
 }
 
-static void add_word(workload *w, const char *before, const char *word)
-{
-    size_t used = strlen(w->what);
-    snprintf(w->what + used, sizeof w->what - used, "%s%s", before, word);
-}
-
 /* "20 jobs per second of add, mul over bls12-381-fq, of 1K, 16K elements" */
 static void describe(workload *w)
 {
     const workload_opts *o = &w->opts;
     snprintf(w->what, sizeof w->what, "%" PRIu64 " jobs per second of ", o->rate);
     cli_add_names(w->what, sizeof w->what, ", ", o->fields, o->ops, true);
-    add_word(w, " over ", "");
+    cli_append(w->what, sizeof w->what, " over ");
     cli_add_names(w->what, sizeof w->what, ", ", o->fields, o->ops, false);
     for (size_t i = 0; i < o->sizes.count; i++) {
         char size[32];
         text_size(size, sizeof size, (double)o->sizes.values[i]);
-        add_word(w, i ? ", " : ", of ", size);
+        cli_append(w->what, sizeof w->what, "%s%s", i ? ", " : ", of ", size);
     }
-    add_word(w, " elements", "");
+    cli_append(w->what, sizeof w->what, " elements");
 }
 
 static bool make_data(workload *w)

@@ -338,7 +338,7 @@ static void print_heading(const seeds *s)
 {
     char os[128], date[32];
     const seeds_devices *d = &s->devices;
-    machine_os(os, sizeof os);
+    gx__os_system(os, sizeof os);
     machine_date(date, sizeof date);
     printf("# The figures of the seeds and ours\n\n"
            "gpuexec %s, %s, %s\n\n"
