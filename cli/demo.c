@@ -140,8 +140,7 @@ static int time_blst(const demo *d, const gx_job *job, scan_row *row)
         return cli_no_memory();
     m.wall_ns = stats_of(ns, m.samples);
     scan_fill(row, &m);
-    if (gx_run(d->ctx, job, 1, &(gx_run_params){.device = "cpu"}, NULL) == GX_OK &&
-        !memcmp(job->out.host, sum, bytes))
+    if (job_run(d->ctx, "cpu", job, NULL) == GX_OK && !memcmp(job->out.host, sum, bytes))
         return EXIT_DONE;
     cli_error("blst's sum of %zu points differs", job->n);
     return EXIT_DIFFERS;
@@ -166,15 +165,6 @@ static scan_row empty_row(const demo *d, const struct part *part, size_t row, si
     return r;
 }
 
-/* An idle GPU lowers its clock. */
-static void wake(const demo *d, const char *device, const gx_job *job)
-{
-    uint64_t start = now_ns();
-    while (now_ns() - start < WAKE_NS && !target_is_cpu(&d->targets, device))
-        if (gx_run(d->ctx, job, 1, &(gx_run_params){.device = device}, NULL) != GX_OK)
-            return;
-}
-
 /* The sizes of a row, smallest first. */
 static int time_row(demo *d, const struct part *part, size_t row)
 {
@@ -192,8 +182,8 @@ static int time_row(demo *d, const struct part *part, size_t row)
         bool late = expected > (other ? OTHER_NS : CALL_NS) || (other && d->others_ns > OTHERS_NS);
         *r = empty_row(d, part, row, i);
         progress_step("%s %s 2^%u", r->device, r->op, log2_of(part->sizes[i]));
-        if (row && !i && !other)
-            wake(d, device, &job);
+        if (row && !i && !other && !target_is_cpu(&d->targets, device))
+            scan_wake(d->ctx, device, &job, WAKE_NS);
         if (blst)
             rc = time_blst(d, &job, r);
         else if (!row || !late)
@@ -348,13 +338,6 @@ static int write_scan(demo *d)
     return result_commit(&d->writer);
 }
 
-static void add_device(scan_section *s, const char *name, const char *description)
-{
-    scan_device *d = &s->devices[s->ndevices++];
-    snprintf(d->name, sizeof d->name, "%s", name);
-    snprintf(d->description, sizeof d->description, "%s", description);
-}
-
 static int write_files(demo *d)
 {
     scan_section *s = &d->section;
@@ -362,9 +345,9 @@ static int write_files(demo *d)
     shown.names = d->names;
     shown.count = d->devices;
     scan_describe(s, &shown);
-    add_device(s, "portable", "portable C, this library without vector instructions");
+    scan_add_device(s, "portable", "portable C, this library without vector instructions");
     if (d->blst)
-        add_device(s, "blst", "blst, a library for the CPU");
+        scan_add_device(s, "blst", "blst, a library for the CPU");
     strcpy(s->options, "gpuexec demo");
     strcpy(s->label, "demo");
     snprintf(s->file, sizeof s->file, "%.255s", scan_path);

@@ -34,7 +34,12 @@ uint64_t scan_cells(const scan_opts *opts);
 /* For scans that are measured elsewhere: everything but the options and the number of cells, and
  * the numbers of a row. */
 void scan_describe(scan_section *to, const target_list *devices);
+void scan_add_device(scan_section *to, const char *name, const char *description);
 void scan_fill(scan_row *row, const measurement *m);
+
+/* Keeps a GPU busy for so long before it is measured: one that has been idle lowers its clock.
+ * Failures are ignored: they occur again where they are reported. */
+void scan_wake(gx_ctx *ctx, const char *device, const gx_job *job, uint64_t ns);
 
 /* Prints winners, crossovers and gaps to stdout (compare.c): nothing if there are none, or as CSV,
  * which is the file. */

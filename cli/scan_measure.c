@@ -145,6 +145,14 @@ uint64_t scan_cells(const scan_opts *opts)
     return cells;
 }
 
+void scan_add_device(scan_section *to, const char *name, const char *description)
+{
+    scan_device *d = &to->devices[to->ndevices++];
+    snprintf(d->name, sizeof d->name, "%s", name);
+    snprintf(d->description, sizeof d->description, "%s", description);
+    scan_clean(d->description);
+}
+
 void scan_describe(scan_section *to, const target_list *devices)
 {
     const gx_device_info *cpu = device_list_find(&devices->all, "cpu");
@@ -154,14 +162,9 @@ void scan_describe(scan_section *to, const target_list *devices)
     machine_clocks(to->clocks, sizeof to->clocks);
     snprintf(to->cpu, sizeof to->cpu, "%.90s, %u thread%s", cpu ? cpu->description : "unknown",
              cpu ? cpu->threads : 0, plural(cpu ? cpu->threads : 0));
-    to->ndevices = devices->count;
     for (size_t i = 0; i < devices->count; i++) {
-        scan_device *d = &to->devices[i];
         const gx_device_info *info = device_list_find(&devices->all, devices->names[i]);
-        snprintf(d->name, sizeof d->name, "%s", devices->names[i]);
-        snprintf(d->description, sizeof d->description, "%s",
-                 info ? info->description : "named by the user");
-        scan_clean(d->description);
+        scan_add_device(to, devices->names[i], info ? info->description : "named by the user");
     }
     scan_clean(to->cpu);
     scan_clean(to->clocks);
@@ -457,21 +460,24 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
 
 /* ---- all cells ---- */
 
-/* A GPU that has been idle lowers its clock and needs this long to raise it. Failures here are
- * ignored: they occur again where they are reported. */
+void scan_wake(gx_ctx *ctx, const char *device, const gx_job *job, uint64_t ns)
+{
+    uint64_t start = now_ns();
+    while (!signals_caught && now_ns() - start < ns)
+        if (job_run(ctx, device, job, NULL) != GX_OK)
+            return;
+}
+
+/* Not if no other device keeps it waiting. */
 static void wake(scanning *s, gx_op op, const char *device)
 {
     const gx_device_info *info = device_list_find(&s->devices.all, device);
-    uint64_t most = number_list_max(&s->opts->sizes), start = now_ns();
+    uint64_t most = number_list_max(&s->opts->sizes);
     gx_job job = job_make(&s->arrays, op, most < WAKE_ELEMS ? most : WAKE_ELEMS, &s->params);
-    const gx_run_params opts = {.device = device};
-    if (s->devices.count == 1 || !info ||
-        (info->kind != GX_DEVICE_VULKAN && info->kind != GX_DEVICE_WEBGPU &&
-         info->kind != GX_DEVICE_CUDA))
-        return;
-    while (!signals_caught && now_ns() - start < WAKE_NS)
-        if (gx_run(s->ctx, &job, 1, &opts, NULL) != GX_OK)
-            return;
+    if (s->devices.count > 1 && info &&
+        (info->kind == GX_DEVICE_VULKAN || info->kind == GX_DEVICE_WEBGPU ||
+         info->kind == GX_DEVICE_CUDA))
+        scan_wake(s->ctx, device, &job, WAKE_NS);
 }
 
 /* All sizes of a device in a row; alternating with other devices would leave it idle in between. */
