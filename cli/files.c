@@ -151,14 +151,13 @@ int input_all(element_reader *r, unsigned char **memory, size_t *room, size_t *h
 }
 
 int elements_failed(const gx_report *report, gx_field field, const element_reader *in,
-                    uint64_t first)
+                    uint64_t first, const char *advice)
 {
     if (report->status != GX_ERR_NOT_CANONICAL || !in)
         return cli_job_failed(report);
     uint64_t index = first + report->bad_index;
-    cli_error("%s: element %" PRIu64 ", at byte offset %" PRIu64
-              ", is not below the modulus of %s; reduce it "
-              "first, or check --field",
-              in->name, index, index * in->element_bytes, gx_field_get_info(field)->name);
+    cli_error("%s: %s %" PRIu64 ", at byte offset %" PRIu64 ", is not below the modulus of %s; %s",
+              in->name, in->unit, index, index * in->element_bytes, gx_field_get_info(field)->name,
+              advice);
     return EXIT_FAILED;
 }

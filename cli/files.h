@@ -62,8 +62,10 @@ int input_grow(const element_reader *r, unsigned char **memory, size_t have, siz
 int input_all(element_reader *r, unsigned char **memory, size_t *room, size_t *have);
 
 /* Reports that a job failed. `in`: the input that report->bad_operand refers to, whose first
- * element in the job was number `first` of the file; NULL: none. Returns an exit code. */
+ * element in the job was number `first` of the file; NULL: none. `advice`: about an element that is
+ * not below the modulus. Returns an exit code. */
 int elements_failed(const gx_report *report, gx_field field, const element_reader *in,
-                    uint64_t first);
+                    uint64_t first, const char *advice);
+#define ADVICE_ELEMENTS "reduce it first, or check --field"
 
 #endif

@@ -192,18 +192,6 @@ static int write_results(work *t, size_t count)
     return result_write(&t->writer, t->results, count * bytes);
 }
 
-static int job_failed(const work *t, const gx_report *report, uint64_t first)
-{
-    if (report->status != GX_ERR_NOT_CANONICAL)
-        return cli_job_failed(report);
-    uint64_t index = first + report->bad_index;
-    cli_error("%s: scalar %" PRIu64 ", at byte offset %" PRIu64
-              ", is not below the modulus of %s; check --scalar-form",
-              t->reader.name, index, index * SCALAR_BYTES,
-              gx_field_get_info(gx_curve_get_info(opts.curve)->scalar_field)->name);
-    return EXIT_FAILED;
-}
-
 /* The results of the `have` scalars that were read last. */
 static int run_group(work *t, size_t have)
 {
@@ -211,7 +199,8 @@ static int run_group(work *t, size_t have)
     const gx_job job = gx_msm(&t->params, batch, gx_host(t->scalars), gx_host(t->results));
     gx_report report = {.struct_size = sizeof report};
     if (run_report_run(&t->report, t->ctx, &job, 1, 0, &report) != GX_OK)
-        return job_failed(t, &report, t->reader.done - have);
+        return elements_failed(&report, job.field, &t->reader, t->reader.done - have,
+                               "check --scalar-form");
     return write_results(t, batch);
 }
 

@@ -3,6 +3,7 @@
  * gpuexec ntt: transforms files of elements. Transforms one after the other are done in groups, in
  * constant memory; columns and a single transform are held in memory as a whole.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cli.h"
 #include "data.h"
 #include "files.h"
+#include "jobs.h"
 #include "progress.h"
 #include "run_report.h"
 
@@ -133,15 +135,6 @@ static uint32_t ntt_flags(void)
 
 /* ---- numbers ------------------------------------------------------------------------- */
 
-static int digit_of(char c, unsigned base)
-{
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-    return digit < (int)base ? digit : -1;
-}
-
 /* x = x * base + digit; false if it does not fit. In halves of a limb: the products fit then. */
 static bool append_digit(const gx_field_info *f, uint64_t *x, unsigned base, unsigned digit)
 {
@@ -159,12 +152,10 @@ static bool parse_element(const gx_field_info *f, const char *text, uint64_t *x)
 {
     static const uint64_t zero[LIMBS_MAX];
     unsigned base = !strncmp(text, "0x", 2) ? 16 : 10;
-    const char *p = base == 16 ? text + 2 : text;
-    if (!*p)
-        return false;
+    const char *p = base == 16 ? text + 2 : text, *digits = "0123456789abcdef", *digit;
     for (; *p; p++) {
-        int digit = digit_of(*p, base);
-        if (digit < 0 || !append_digit(f, x, base, (unsigned)digit))
+        digit = memchr(digits, tolower((unsigned char)*p), base);
+        if (!digit || !append_digit(f, x, base, (unsigned)(digit - digits)))
             return false;
     }
     return data_below(x, f->modulus, f->limbs) && memcmp(x, zero, f->element_bytes) != 0;
@@ -174,7 +165,6 @@ static bool parse_element(const gx_field_info *f, const char *text, uint64_t *x)
 static int read_number(gx_ctx *ctx, const char *option, const char *text, uint64_t *x)
 {
     const gx_field_info *field = gx_field_get_info(opts.field);
-    const gx_run_params host = {.struct_size = sizeof host, .device = "cpu"};
     gx_report report = {.struct_size = sizeof report};
     if (!parse_element(field, text, x))
         return cli_usage("--%s: '%.96s' is not a number from 1 to below the modulus of %s; write "
@@ -182,7 +172,7 @@ static int read_number(gx_ctx *ctx, const char *option, const char *text, uint64
                          option, text, field->name);
     const gx_job job = {
         .op = GX_TO_MONT, .field = opts.field, .n = 1, .a = gx_host(x), .out = gx_host(x)};
-    return gx_run(ctx, &job, 1, &host, &report) == GX_OK ? EXIT_DONE : cli_job_failed(&report);
+    return job_run(ctx, "cpu", &job, &report) == GX_OK ? EXIT_DONE : cli_job_failed(&report);
 }
 
 static int make_domain(work *t)
@@ -298,7 +288,8 @@ static int run_group(work *t, size_t have)
     size_t failed = 0;
     while (failed < main && reports[failed].status == GX_OK)
         failed++;
-    return elements_failed(&reports[failed], opts.field, &t->reader, t->reader.done - have);
+    return elements_failed(&reports[failed], opts.field, &t->reader, t->reader.done - have,
+                           ADVICE_ELEMENTS);
 }
 
 static int run_columns(work *t)

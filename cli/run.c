@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "data.h"
 #include "files.h"
+#include "jobs.h"
 #include "progress.h"
 #include "run_report.h"
 
@@ -251,23 +252,22 @@ static int read_chunk(transfer *t, size_t *n)
 static int chunk_failed(const transfer *t, const gx_report *report)
 {
     unsigned k = (unsigned)(report->bad_operand - 'a');
-    if (k > 2)
-        return elements_failed(report, opts.field, NULL, 0);
-    return elements_failed(report, opts.field, &t->in[k].reader, t->in[k].broadcast ? 0 : t->done);
+    const operand *bad = k < 3 ? &t->in[k] : NULL;
+    return elements_failed(report, opts.field, bad ? &bad->reader : NULL,
+                           bad && bad->broadcast ? 0 : t->done, ADVICE_ELEMENTS);
 }
 
 /* Done by the host, as for the parts of a job. */
 static int add_to_total(transfer *t)
 {
     gx_report report = {.struct_size = sizeof report};
-    const gx_run_params host = {.struct_size = sizeof host, .device = "cpu"};
     const gx_job job = {.op = GX_ADD,
                         .field = opts.field,
                         .n = 1,
                         .a = gx_host(t->total),
                         .b = gx_host(t->result),
                         .out = gx_host(t->total)};
-    return gx_run(t->ctx, &job, 1, &host, &report) == GX_OK ? EXIT_DONE : cli_job_failed(&report);
+    return job_run(t->ctx, "cpu", &job, &report) == GX_OK ? EXIT_DONE : cli_job_failed(&report);
 }
 
 static int keep_result(transfer *t, const gx_job *job)
@@ -294,14 +294,6 @@ static int run_chunk(transfer *t, size_t n)
         rc = keep_result(t, &job);
     t->done += n;
     return rc;
-}
-
-/* Writes what is not written chunk by chunk. */
-static int write_total(transfer *t)
-{
-    if (!gx_op_get_info(opts.op)->reduces)
-        return EXIT_DONE;
-    return result_write(&t->writer, t->total, t->element_bytes);
 }
 
 /* 0: unknown. */
@@ -342,8 +334,8 @@ static int run_whole(transfer *t)
 {
     run_report_begin(&t->report, t->ctx, opts.op, opts.field);
     int rc = run_chunks(t);
-    if (rc == EXIT_DONE)
-        rc = write_total(t);
+    if (rc == EXIT_DONE && gx_op_get_info(opts.op)->reduces)
+        rc = result_write(&t->writer, t->total, t->element_bytes);
     if (rc == EXIT_DONE)
         rc = result_commit(&t->writer);
     run_report_end(&t->report, t->ctx);
