@@ -36,13 +36,11 @@ void progress_start(const char *label, uint64_t total, const char *unit)
 
 static void format_rate(char *text, size_t size, double rate)
 {
-    const char *prefix = rate >= 1e9 ? "G" : rate >= 1e6 ? "M" : rate >= 1e3 ? "k" : "";
-    double scaled = rate >= 1e9   ? rate / 1e9
-                    : rate >= 1e6 ? rate / 1e6
-                    : rate >= 1e3 ? rate / 1e3
-                                  : rate;
-    snprintf(text, size, "%.*f%s%s %s/s", scaled < 10 ? 1 : 0, scaled, *prefix ? " " : "", prefix,
-             bar.unit);
+    static const char *const prefixes[] = {"", " k", " M", " G"};
+    size_t i = 0;
+    for (; rate >= 1e3 && i < 3; i++)
+        rate /= 1e3;
+    snprintf(text, size, "%.*f%s %s/s", rate < 10 ? 1 : 0, rate, prefixes[i], bar.unit);
 }
 
 static void format_left(char *text, size_t size, double seconds)

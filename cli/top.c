@@ -17,7 +17,7 @@
 #include "signals.h"
 
 /* INDENT: column of the text after a heading. */
-enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024 };
+enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024, TEXT_BYTES = 32 };
 
 #define ANSWER_NS 3000000000u
 
@@ -102,20 +102,26 @@ static double rate(const view *v, const json_t *now, const json_t *before, const
     return v->seconds > 0 ? fmax(0, number(now, key) - number(before, key)) / v->seconds : 0;
 }
 
-/* "12.4 MB", or without a unit "12.4 M", with three digits; a static buffer, valid for the next
- * seven calls. Each of the prefixes is for a thousand of the one before. */
+/* A static buffer, valid for the next seven calls. */
+static char *next_text(void)
+{
+    static char texts[8][TEXT_BYTES];
+    static unsigned next;
+    return texts[next++ % 8];
+}
+
+/* "12.4 MB", or without a unit "12.4 M", with three digits; a buffer of next_text. Each of the
+ * prefixes is for a thousand of the one before. */
 static const char *scaled(double value, const char *prefixes, const char *unit)
 {
-    static char texts[8][32];
-    static unsigned next;
     size_t k = 0;
-    char *out = texts[next++ % 8];
+    char *out = next_text();
     for (; value >= 999.5 && prefixes[k + 1]; k++)
         value /= 1000;
     bool plain = prefixes[k] == ' ';
     int decimals = value >= 99.5 || (plain && value == floor(value)) ? 0 : value >= 9.95 ? 1 : 2;
-    snprintf(out, sizeof texts[0], "%.*f%s%.*s%s", decimals, value, plain && !*unit ? "" : " ",
-             !plain, prefixes + k, unit);
+    snprintf(out, TEXT_BYTES, "%.*f%s%.*s%s", decimals, value, plain && !*unit ? "" : " ", !plain,
+             prefixes + k, unit);
     return out;
 }
 
@@ -135,29 +141,30 @@ static const char *human_time(const json_t *ns)
     return json_is_number(ns) ? scaled(json_number_value(ns) / 1e3, "um ", "s") : "-";
 }
 
+/* "98.5 %", or "-" if it is not known; a buffer of the same kind. */
+static const char *percent(int decimals, double fraction, bool known)
+{
+    char *out = next_text();
+    if (known)
+        snprintf(out, TEXT_BYTES, "%.*f %%", decimals, 100 * fraction);
+    return known ? out : "-";
+}
+
 /* Hit rate; "-" if there were no requests. */
-static const char *hit_rate(const json_t *stats, const char *hits, const char *misses, char *out,
-                            size_t size)
+static const char *hit_rate(const json_t *stats, const char *hits, const char *misses)
 {
     double all = number(stats, hits) + number(stats, misses);
-    if (all > 0)
-        snprintf(out, size, "%.1f %%", 100 * number(stats, hits) / all);
-    else
-        snprintf(out, size, "-");
-    return out;
+    return percent(1, number(stats, hits) / all, all > 0);
 }
 
 /* Actual time of decisions relative to the lowest prediction, since `before`; NULL: overall. "-" if
  * there were none, or too few overall. The page (report/live.html) shows the same. */
-static const char *regret(const json_t *now, const json_t *before, char *out, size_t size)
+static const char *regret(const json_t *now, const json_t *before)
 {
     double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
     double took = number(now, "routed_ns") - number(before, "routed_ns");
-    if (best > 0 && (before || number(now, "decisions_predicted") >= LIVE_REGRET_DECISIONS))
-        snprintf(out, size, "%.1f %%", 100 * (took / best - 1));
-    else
-        snprintf(out, size, "-");
-    return out;
+    bool enough = before || number(now, "decisions_predicted") >= LIVE_REGRET_DECISIONS;
+    return percent(1, took / best - 1, best > 0 && enough);
 }
 
 /* ---- lines ---- */
@@ -244,7 +251,6 @@ static void show_sums(view *v)
     const json_t *now = json_object_get(v->now, "stats");
     const json_t *before = json_object_get(v->before, "stats");
     const json_t *work = json_object_get(v->now, "workload");
-    char pool[16], commands[16], lately[32], ever[32];
     unsigned up = (unsigned)number(v->now, "uptime_s");
     line(v, style_bold(), "gpuexec %s, %s, up %u:%02u:%02u", text(v->now, "version"), v->from,
          up / 3600, up / 60 % 60, up % 60);
@@ -261,14 +267,12 @@ static void show_sums(view *v)
     line(v, "", "memory    %s in pools, %s on devices, %s peak",
          human_bytes(number(now, "pool_bytes")), human_bytes(number(now, "device_bytes")),
          human_bytes(number(now, "device_bytes_peak")));
-    line(v, "", "reused    pool %s, commands %s",
-         hit_rate(now, "pool_hits", "pool_misses", pool, sizeof pool),
-         hit_rate(now, "command_hits", "command_misses", commands, sizeof commands));
+    line(v, "", "reused    pool %s, commands %s", hit_rate(now, "pool_hits", "pool_misses"),
+         hit_rate(now, "command_hits", "command_misses"));
     line(v, "", "decisions %s: %s by default, %s split, %s explored",
          human(number(now, "decisions")), human(number(now, "decisions_default")),
          human(number(now, "decisions_split")), human(number(now, "decisions_explored")));
-    line(v, "", "regret    %s now, %s overall (estimated)",
-         regret(now, before, lately, sizeof lately), regret(now, NULL, ever, sizeof ever));
+    line(v, "", "regret    %s now, %s overall (estimated)", regret(now, before), regret(now, NULL));
     line(v, number(now, "mismatches") + number(now, "fallbacks") > 0 ? style_bad() : "",
          "checked   %s elements, %s jobs wrong, %s fallbacks", human(number(now, "sampled")),
          human(number(now, "mismatches")), human(number(now, "fallbacks")));
@@ -328,21 +332,18 @@ static void row(view *v, const table *t, const char *style, const char *const *c
 
 static void show_device(view *v, const table *t, const json_t *device, double elements)
 {
-    char bar[4 * BAR_WIDTH + 1], load[16], share[16] = "-", waiting[32];
+    char bar[4 * BAR_WIDTH + 1], waiting[32];
     const char *name = text(device, "device"), *health = text(device, "health");
     const json_t *before = earlier(v, "devices", device);
     double busy = rate(v, device, before, "busy_ns") / 1e9;
     double own = rate(v, device, before, "elements");
     bool well = !strcmp(health, "good") || !strcmp(health, "unused");
-    snprintf(load, sizeof load, "%.0f %%", 100 * busy);
     snprintf(waiting, sizeof waiting, "%.0f ms", number(device, "waiting_ns") / 1e6);
-    if (elements > 0)
-        snprintf(share, sizeof share, "%.0f %%", 100 * own / elements);
     const char *const cells[CELLS] = {name,
                                       health,
-                                      load,
+                                      percent(0, busy, true),
                                       output_bar(bar, t->width[CELL_BAR], busy),
-                                      share,
+                                      percent(0, own / elements, elements > 0),
                                       human(rate(v, device, before, "jobs")),
                                       human(own),
                                       waiting,
