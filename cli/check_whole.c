@@ -344,13 +344,7 @@ static bool shapes_make(shapes *x, const check_data *d, gx_op op)
     x->arrays = (job_arrays){.field = d->field, .result = d->got};
     memcpy(x->arrays.operand, d->operand, sizeof x->arrays.operand);
     x->expected = data_alloc((d->n + ((size_t)BATCH << SMALL_LOG2)) * bytes);
-    if (op == GX_GATHER && (x->arrays.indices = data_alloc(x->most * sizeof(uint32_t))) != NULL)
-        job_indices(x->arrays.indices, x->most);
-    const gx_domain_params desc = {.struct_size = sizeof desc,
-                                   .field = d->field,
-                                   .log2_size = log2_of(job_size(GX_NTT, d->field, x->most))};
-    return x->expected && (op != GX_GATHER || x->arrays.indices) &&
-           (op != GX_NTT || gx_domain_create(x->c.ctx, &desc, &x->arrays.domain) == GX_OK);
+    return x->expected && job_extras_make(&x->arrays, x->c.ctx, 1u << op, x->most);
 }
 
 gx_status check_whole_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,

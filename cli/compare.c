@@ -127,13 +127,6 @@ bool filter_is_usable(const merge_filter *f)
     return false;
 }
 
-static int check_options(void)
-{
-    if (!words.count)
-        return cli_usage("no scans given");
-    return filter_is_usable(&filter) ? EXIT_DONE : EXIT_USAGE;
-}
-
 static int put_files(const scan_file *files, size_t count, const result_kind *kind,
                      const merge_filter *f, output_format format)
 {
@@ -170,9 +163,11 @@ int report_page(scan_file *scan, const char *to)
 static int run_kind(const common_opts *common, const result_kind *kind)
 {
     static inputs in;
-    int rc = check_options();
-    if (rc == EXIT_DONE)
-        rc = load(&in);
+    if (!words.count)
+        return cli_usage("no scans given");
+    if (!filter_is_usable(&filter))
+        return EXIT_USAGE;
+    int rc = load(&in);
     if (kind->page)
         scan_hide_folders(in.files, in.count);
     if (rc == EXIT_DONE)

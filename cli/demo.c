@@ -149,19 +149,10 @@ static int time_blst(const demo *d, const gx_job *job, scan_row *row)
 /* For the file and the page. */
 static scan_row empty_row(const demo *d, const struct part *part, size_t row, size_t size)
 {
-    scan_row r = scan_row_empty();
-    snprintf(r.device, sizeof r.device, "%s",
-             row                ? d->names[row - 1]
-             : by_blst(d, part) ? "blst"
-                                : "portable");
-    snprintf(r.field, sizeof r.field, "%s",
-             part->op == GX_MSM ? gx_curve_get_info(CURVE)->name
-                                : gx_field_get_info(GX_BLS12_381_FR)->name);
-    snprintf(r.op, sizeof r.op, "%s", gx_op_get_info(part->op)->name);
-    strcpy(r.place, SCAN_HOST);
+    const char *name = row ? d->names[row - 1] : by_blst(d, part) ? "blst" : "portable";
+    scan_row r = scan_new_row(name, part->op, GX_BLS12_381_FR, SCAN_HOST, part->sizes[size]);
     strcpy(r.state, SCAN_SKIPPED);
     strcpy(r.note, "it takes long");
-    r.elements = (double)part->sizes[size];
     return r;
 }
 
@@ -307,11 +298,8 @@ static const char *folder; /* of the files; NULL: none */
 static char scan_path[512], page_path[512];
 
 static const option_row options[] = {
-    {.letter = 'o',
-     .arg = "FOLDER",
-     .kind = OPT_TEXT,
-     .value = &folder,
-     .help = "write demo.csv and demo.html to this directory"},
+    OPTION_ROW(TEXT, NULL, "FOLDER", &folder, "write demo.csv and demo.html to this directory",
+               .letter = 'o'),
 };
 
 /* Before measuring, which takes seconds and would be wasted. */
@@ -334,7 +322,6 @@ static int write_scan(demo *d)
     scan_put_head(file, &d->section);
     for (size_t i = 0; i < d->section.count; i++)
         scan_put_row(file, &d->section.rows[i]);
-    writer_flush(&d->writer);
     return result_commit(&d->writer);
 }
 

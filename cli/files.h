@@ -27,16 +27,12 @@ int result_open(const char *path, bool json, const element_reader *const *in, si
 int result_write(file_writer *w, const void *data, size_t bytes);
 int result_commit(file_writer *w);
 
-/* A file of `n` items, made from a seed. */
+/* A file of `n` items, made from a seed; UINT64_MAX: no number is given. */
 typedef struct made_file {
     uint64_t n, seed;
     const char *path;
 } made_file;
 
-#define MADE_DEFAULT                                                                               \
-    {                                                                                              \
-        .n = UINT64_MAX, .seed = 1                                                                 \
-    }
 #define OPTIONS_MADE(o, items)                                                                     \
     OPTION_LETTER('n', "N", OPT_NUMBER, &(o)->n, 0, (uint64_t)1 << 40, "number of " items),        \
         OPTION_NUMBER("seed", "S", &(o)->seed, 0, UINT64_MAX, "seed of the random numbers (1)"),   \

@@ -25,7 +25,7 @@ size_t job_size(gx_op op, gx_field field, size_t n)
 }
 
 /* Entries are spread over all of the smaller ones, and a prefix of any length is valid. */
-void job_indices(uint32_t *indices, size_t n)
+static void make_indices(uint32_t *indices, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         indices[i] = (uint32_t)(i * 2654435761u % (i + 1));
@@ -140,13 +140,13 @@ static bool is_wanted(uint32_t ops, gx_op op, gx_field field)
     return ops >> op & 1 && gx_op_exists(op, field);
 }
 
-static bool make_extras(job_arrays *d, gx_ctx *ctx, uint32_t ops, size_t n)
+bool job_extras_make(job_arrays *d, gx_ctx *ctx, uint32_t ops, size_t n)
 {
     if (is_wanted(ops, GX_GATHER, d->field)) {
         d->indices = data_alloc(n * sizeof *d->indices);
         if (!d->indices)
             return false;
-        job_indices(d->indices, n);
+        make_indices(d->indices, n);
     }
     const gx_domain_params desc = {.struct_size = sizeof desc,
                                    .field = d->field,
@@ -174,7 +174,7 @@ bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, s
         data_random(field, d->operand[k], n, seed + k);
     }
     d->result = data_alloc(bytes + POINT_BYTES_MAX);
-    return d->result && make_extras(d, ctx, ops, n);
+    return d->result && job_extras_make(d, ctx, ops, n);
 }
 
 void job_arrays_free(job_arrays *d)

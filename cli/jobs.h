@@ -23,6 +23,9 @@ bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, s
                      uint64_t seed);
 void job_arrays_free(job_arrays *d);
 
+/* The indices, the domain and the points alone. */
+bool job_extras_make(job_arrays *d, gx_ctx *ctx, uint32_t ops, size_t n);
+
 typedef union job_params {
     gx_ntt_params ntt;
     gx_poly_params poly;
@@ -72,8 +75,5 @@ void job_buffers_free(job_buffers *r);
 
 /* Bits of the largest power of two up to n; n is not 0. */
 unsigned log2_of(size_t n);
-
-/* n indices, of which entry i is at most i. */
-void job_indices(uint32_t *indices, size_t n);
 
 #endif

@@ -61,7 +61,6 @@ typedef struct work {
     bool hex; /* results to standard output, in hexadecimal */
     unsigned char *scalars, *results;
     size_t room; /* scalars */
-    uint64_t points_count;
     run_report report;
 } work;
 
@@ -126,12 +125,11 @@ static int make_points(work *t)
     uint64_t bad;
     size_t room = t->in.total != ELEMENTS_UNKNOWN ? (size_t)t->in.total : PIECE, have;
     int rc = input_all(&t->in, &memory, &room, &have);
-    t->points_count = have;
     const gx_points_params desc = {.struct_size = sizeof desc,
                                    .curve = opts.curve,
                                    .form = point_form(opts.curve, opts.point_form),
                                    .points = memory,
-                                   .count = (size_t)t->points_count,
+                                   .count = have,
                                    .check = point_check()};
     gx_status s = GX_OK;
     run_report_phase(&t->report, RUN_TABLES);
@@ -141,7 +139,7 @@ static int make_points(work *t)
     run_report_phase(&t->report, RUN_READ);
     t->params = (gx_msm_params){.struct_size = sizeof t->params,
                                 .points = t->points,
-                                .count = (size_t)t->points_count,
+                                .count = have,
                                 .scalar_form =
                                     opts.scalar_form[0] == 'm' ? GX_SCALAR_MONT : GX_SCALAR_PLAIN,
                                 .scalar_bits = opts.scalar_form[0] == 'm' ? 0 : (uint32_t)opts.bits,
@@ -154,7 +152,7 @@ static int make_points(work *t)
 /* Whether so many scalars are right for the points. */
 static int check_length(const work *t, uint64_t scalars)
 {
-    uint64_t points = t->points_count, wanted;
+    uint64_t points = t->params.count, wanted;
     if (opts.batch && (__builtin_mul_overflow(opts.batch, points, &wanted) || scalars != wanted)) {
         cli_error("%s has %" PRIu64 " scalar%s; %" PRIu64 " result%s of %" PRIu64
                   " point%s take%s %" PRIu64,

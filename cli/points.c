@@ -14,7 +14,7 @@ static struct {
     gx_curve curve;
     made_file file;
     const char *form;
-} opts = {.curve = GX_BLS12_381_G1, .file = MADE_DEFAULT, .form = "xy-mont"};
+} opts = {.curve = GX_BLS12_381_G1, .file = {.n = UINT64_MAX, .seed = 1}, .form = "xy-mont"};
 
 static const option_row options[] = {
     OPTION_CURVE(&opts.curve, "curve of the points (bls12-381-g1)"),

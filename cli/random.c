@@ -9,7 +9,7 @@
 static struct {
     gx_field field;
     made_file file;
-} opts = {.field = GX_BLS12_381_FR, .file = MADE_DEFAULT};
+} opts = {.field = GX_BLS12_381_FR, .file = {.n = UINT64_MAX, .seed = 1}};
 
 static const option_row options[] = {
     OPTION_FIELD(&opts.field, "field of the elements (bls12-381-fr)"),

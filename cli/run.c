@@ -54,7 +54,7 @@ typedef struct transfer {
     file_writer writer;
     unsigned char *result;                  /* of a chunk, */
     unsigned char total[ELEMENT_BYTES_MAX]; /* and of all chunks, if the operation reduces */
-    uint64_t done;                          /* elements */
+    uint64_t done, expected;                /* elements; 0: unknown number */
     run_report report;
 } transfer;
 
@@ -152,7 +152,7 @@ static int unequal(const element_reader *x, uint64_t nx, const element_reader *y
 }
 
 /* Checked before computing, if the lengths are known. */
-static int check_lengths(const transfer *t)
+static int check_lengths(transfer *t)
 {
     const element_reader *known = NULL;
     for (unsigned k = 0; k < 3; k++) {
@@ -162,6 +162,7 @@ static int check_lengths(const transfer *t)
         if (known && known->total != r->total)
             return unequal(known, known->total, r, r->total);
         known = r;
+        t->expected = r->total;
     }
     return EXIT_DONE;
 }
@@ -296,27 +297,16 @@ static int run_chunk(transfer *t, size_t n)
     return rc;
 }
 
-/* 0: unknown. */
-static uint64_t total_elements(const transfer *t)
-{
-    uint64_t total = 0;
-    for (unsigned k = 0; k < 3; k++)
-        if (t->in[k].present && !t->in[k].broadcast && t->in[k].reader.total != ELEMENTS_UNKNOWN)
-            total = t->in[k].reader.total;
-    return total;
-}
-
 static int explain_chunk(const transfer *t)
 {
-    uint64_t total = total_elements(t);
-    gx_job job = chunk_job(t, (size_t)(total && total < opts.chunk ? total : opts.chunk));
+    bool short_one = t->expected && t->expected < opts.chunk;
+    gx_job job = chunk_job(t, (size_t)(short_one ? t->expected : opts.chunk));
     return explain_job(t->ctx, &job, opts.json);
 }
 
 static int run_chunks(transfer *t)
 {
-    uint64_t total = total_elements(t);
-    progress_start(gx_op_get_info(opts.op)->name, total, "elements");
+    progress_start(gx_op_get_info(opts.op)->name, t->expected, "elements");
     int rc;
     size_t n;
     while ((rc = read_chunk(t, &n)) == EXIT_DONE && n) {

@@ -31,10 +31,11 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
  * two. */
 uint64_t scan_cells(const scan_opts *opts);
 
-/* For scans that are measured elsewhere: everything but the options and the number of cells, and
- * the numbers of a row. */
+/* For scans that are measured elsewhere: everything but the options and the number of cells, a row
+ * that has no result yet, and the numbers of a row. */
 void scan_describe(scan_section *to, const target_list *devices);
 void scan_add_device(scan_section *to, const char *name, const char *description);
+scan_row scan_new_row(const char *device, gx_op op, gx_field field, const char *place, size_t n);
 void scan_fill(scan_row *row, const measurement *m);
 
 /* Keeps a GPU busy for so long before it is measured: one that has been idle lowers its clock.
@@ -47,15 +48,9 @@ int scan_show(const scan_file *result, const merge_filter *filter, output_format
 
 /* Options for a merge_filter; a usage error unless --between has two names. */
 #define OPTIONS_FILTER(f)                                                                          \
-    {.name = "only",                                                                               \
-     .arg = "NAME[,NAME...]",                                                                      \
-     .kind = OPT_TEXT,                                                                             \
-     .value = &(f)->only,                                                                          \
-     .help = "show only these devices or files"},                                                  \
-    {                                                                                              \
-        .name = "between", .arg = "A,B", .kind = OPT_TEXT, .value = &(f)->between,                 \
-        .help = "show only A and B, devices or files, and where one overtakes the other"           \
-    }
+    OPTION_TEXT("only", "NAME[,NAME...]", &(f)->only, "show only these devices or files"),         \
+        OPTION_TEXT("between", "A,B", &(f)->between,                                               \
+                    "show only A and B, devices or files, and where one overtakes the other")
 bool filter_is_usable(const merge_filter *filter);
 
 /* Writes the page of a scan (compare.c); returns an exit code. */

@@ -284,8 +284,7 @@ static int keep_file(scanning *s)
 
 static int begin_file(scanning *s)
 {
-    const char *path = s->opts->file;
-    int rc = take_file(s, writer_extend(&s->writer, path, 0));
+    int rc = take_file(s, writer_extend(&s->writer, s->opts->file, 0));
     if (rc == EXIT_DONE)
         scan_put_head(s->file, s->section);
     return rc;
@@ -330,6 +329,19 @@ static bool done_before(const scanning *s, const scan_row *row)
 }
 
 /* ---- one cell ---- */
+
+scan_row scan_new_row(const char *device, gx_op op, gx_field field, const char *place, size_t n)
+{
+    scan_row row = scan_row_empty();
+    snprintf(row.device, sizeof row.device, "%s", device);
+    snprintf(row.field, sizeof row.field, "%s",
+             op == GX_MSM ? gx_curve_get_info(job_curve(field, 0))->name
+                          : gx_field_get_info(field)->name);
+    snprintf(row.op, sizeof row.op, "%s", gx_op_get_info(op)->name);
+    snprintf(row.place, sizeof row.place, "%s", place);
+    row.elements = (double)n;
+    return row;
+}
 
 void scan_fill(scan_row *row, const measurement *m)
 {
@@ -432,16 +444,10 @@ static void say_cell(const scanning *s, const scan_row *row)
 
 static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t place)
 {
-    scan_row row = scan_row_empty();
+    scan_row row =
+        scan_new_row(s->devices.names[device], host->op, host->field, places[place], host->n);
     double *ns = &s->ns_per_element[device][place];
     double expected_ms = *ns * (double)host->n / 1e6;
-    snprintf(row.device, sizeof row.device, "%s", s->devices.names[device]);
-    snprintf(row.field, sizeof row.field, "%s",
-             host->op == GX_MSM ? gx_curve_get_info(job_curve(host->field, 0))->name
-                                : gx_field_get_info(host->field)->name);
-    snprintf(row.op, sizeof row.op, "%s", gx_op_get_info(host->op)->name);
-    snprintf(row.place, sizeof row.place, "%s", places[place]);
-    row.elements = (double)host->n;
     if (done_before(s, &row))
         return EXIT_DONE;
     say_cell(s, &row);
@@ -468,7 +474,7 @@ void scan_wake(gx_ctx *ctx, const char *device, const gx_job *job, uint64_t ns)
             return;
 }
 
-/* Not if no other device keeps it waiting. */
+/* A GPU has been idle if others were measured. */
 static void wake(scanning *s, gx_op op, const char *device)
 {
     const gx_device_info *info = device_list_find(&s->devices.all, device);
