@@ -2,7 +2,6 @@
  *
  * gpuexec calibrate: measures this machine for the router.
  */
-#include <inttypes.h>
 
 #include "clock.h"
 #include "model.h"

@@ -5,8 +5,6 @@
  */
 #include "capture.h"
 
-#include <string.h>
-
 #include "cli.h"
 
 typedef void (*function)(void);

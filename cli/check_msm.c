@@ -2,7 +2,6 @@
  *
  * Checks of multi-scalar multiplications (check.h).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -156,14 +155,12 @@ static gx_status check_large_job(const checking *c)
 {
     size_t most = c->data->n * c->data->repeats, n = c->data->n;
     n = n > LARGE_POINTS ? n : most < LARGE_POINTS ? most : LARGE_POINTS;
-    job_arrays arrays = {.field = c->data->field, .points = job_points(c->ctx, c->curve, n)};
-    gx_job job = {.op = GX_MSM,
-                  .field = c->data->field,
-                  .n = n,
-                  .a = gx_host(c->data->operand[0]),
-                  .out = gx_host(c->data->got)};
+    job_arrays arrays = {.field = c->data->field,
+                         .operand = {c->data->operand[0]},
+                         .result = c->data->got,
+                         .points = job_points(c->ctx, c->curve, n)};
     job_params params;
-    job_set_params(&job, &arrays, &params);
+    const gx_job job = job_make(&arrays, GX_MSM, n, &params);
     if (!arrays.points)
         return c->result->report.status = GX_ERR_OUT_OF_MEMORY;
     gx_status s = run_device(c, &job);

@@ -4,7 +4,6 @@
  */
 #include "check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "jobs.h"
@@ -255,11 +254,6 @@ typedef struct shapes {
     size_t n, most; /* elements of a small job, and of a large one */
 } shapes;
 
-static gx_status run_device(shapes *x, const gx_job *job)
-{
-    return job_run(x->c.ctx, x->device, job, &x->c.result->report);
-}
-
 /* The whole result against that of the reference. */
 static gx_status check_small(shapes *x, const gx_job *job)
 {
@@ -268,7 +262,7 @@ static gx_status check_small(shapes *x, const gx_job *job)
     gx_status s = run_on(&x->c, "ref", reference);
     if (s == GX_OK) {
         memset(job->out.host, 0xa5, gx_operand_bytes(job, 'o'));
-        s = run_device(x, job);
+        s = job_run(x->c.ctx, x->device, job, &x->c.result->report);
     }
     if (s == GX_OK)
         compare(x->c.result, job, x->expected);
@@ -323,14 +317,14 @@ static gx_status check_large_job(shapes *x, gx_op op)
 {
     job_params params;
     gx_job job = job_make(&x->arrays, op, x->most, &params), back = job;
-    gx_status s = run_device(x, &job);
+    gx_status s = job_run(x->c.ctx, x->device, &job, &x->c.result->report);
     if (s == GX_OK)
         s = check_whole(x->c.ctx, &job, x->c.result);
     if (op != GX_NTT || !check_goes_on(s, x->c.result))
         return s;
     back.a = back.out;
     params.ntt.flags = GX_NTT_INVERSE;
-    s = run_device(x, &back);
+    s = job_run(x->c.ctx, x->device, &back, &x->c.result->report);
     if (s == GX_OK)
         compare(x->c.result, &back, job.a.host);
     return s;

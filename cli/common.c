@@ -233,11 +233,10 @@ static void add_target(target_list *targets, const char *name)
         targets->width = width;
 }
 
-/* Whether the name occurs among those before it, which are stored one after the other. */
-static bool is_again(const char *first, const char *name)
+static bool has_target(const target_list *targets, const char *name)
 {
-    for (; first < name; first += strlen(first) + 1)
-        if (!strcmp(first, name))
+    for (size_t i = 0; i < targets->count; i++)
+        if (!strcmp(targets->names[i], name))
             return true;
     return false;
 }
@@ -251,7 +250,7 @@ static int add_named(target_list *targets)
             *comma++ = 0;
         if (!*name)
             return cli_usage("--device: empty name");
-        if (is_again(targets->named, name))
+        if (has_target(targets, name))
             return cli_usage("--device: '%s' is listed twice", name);
         add_target(targets, name);
     }

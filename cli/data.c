@@ -8,7 +8,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"

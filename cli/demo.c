@@ -75,12 +75,6 @@ static bool by_blst(const demo *d, const struct part *part)
     return d->blst && part->op == GX_MSM;
 }
 
-static bool is_other(const demo *d, const char *name)
-{
-    const gx_device_info *info = device_list_find(&d->targets.all, name);
-    return info && !info->automatic;
-}
-
 /* "vulkan:0, NVIDIA H200"; of a CPU its best tier, as the title has its name. */
 static void label_of(const demo *d, const char *name, char label[LABEL])
 {
@@ -160,7 +154,8 @@ static scan_row empty_row(const demo *d, const struct part *part, size_t row, si
 static int time_row(demo *d, const struct part *part, size_t row)
 {
     const char *device = row ? d->names[row - 1] : "cpu";
-    const bool other = row && is_other(d, device), blst = !row && by_blst(d, part);
+    const gx_device_info *info = device_list_find(&d->targets.all, device);
+    const bool other = row && info && !info->automatic, blst = !row && by_blst(d, part);
     double ns_per_element = 0;
     uint64_t start = now_ns();
     int rc = EXIT_DONE;

@@ -335,7 +335,7 @@ signal_event signals_wait(uint64_t timeout_ns, bool input)
     struct pollfd fds[] = {{.fd = events[0], .events = POLLIN},
                            {.fd = input ? STDIN_FILENO : -1, .events = POLLIN}};
     uint64_t ms = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);
-    int n = poll(fds, 2, timeout_ns == UINT64_MAX ? -1 : ms < INT_MAX ? (int)ms : INT_MAX);
+    int n = poll(fds, 2, ms < INT_MAX ? (int)ms : INT_MAX);
     if (n < 0 && errno == EINTR) /* by a signal, which is in the pipe now */
         return next_signal();
     if (n <= 0)

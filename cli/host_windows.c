@@ -331,9 +331,7 @@ signal_event signals_wait(uint64_t timeout_ns, bool input)
         return SIGNAL_RESIZE;
     }
     switch (WaitForMultipleObjects(input ? 2 : 1, handles, FALSE,
-                                   timeout_ns == UINT64_MAX ? INFINITE
-                                   : ms < INFINITE          ? (DWORD)ms
-                                                            : INFINITE - 1)) {
+                                   ms < INFINITE ? (DWORD)ms : INFINITE - 1)) {
     case WAIT_OBJECT_0:
         return SIGNAL_END;
     case WAIT_OBJECT_0 + 1:

@@ -4,8 +4,6 @@
  */
 #include "jobs.h"
 
-#include <stdlib.h>
-
 enum { PARTS = 4 };
 
 /* Of the multiples that points are. */

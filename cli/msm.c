@@ -4,7 +4,6 @@
  * vectors of scalars are read in groups.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -151,10 +150,11 @@ static bool append_digit(const gx_field_info *f, uint64_t *x, unsigned base, uns
 static bool parse_element(const gx_field_info *f, const char *text, uint64_t *x)
 {
     static const uint64_t zero[LIMBS_MAX];
+    static const char digits[] = "0123456789abcdef";
     unsigned base = !strncmp(text, "0x", 2) ? 16 : 10;
-    const char *p = base == 16 ? text + 2 : text, *digits = "0123456789abcdef", *digit;
+    const char *p = base == 16 ? text + 2 : text;
     for (; *p; p++) {
-        digit = memchr(digits, tolower((unsigned char)*p), base);
+        const char *digit = memchr(digits, tolower((unsigned char)*p), base);
         if (!digit || !append_digit(f, x, base, (unsigned)(digit - digits)))
             return false;
     }

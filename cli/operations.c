@@ -71,11 +71,10 @@ static void add(json_t *object, const char *key, json_int_t more)
 
 static json_t *kind_of(json_t *list, const sample *s)
 {
-    json_t *kind = find(list, s->op, s->field), *buckets = json_array();
-    if (kind) {
-        json_decref(buckets);
+    json_t *kind = find(list, s->op, s->field);
+    if (kind)
         return kind;
-    }
+    json_t *buckets = json_array();
     for (size_t i = 0; i < BUCKETS; i++)
         json_array_append_new(buckets, json_integer(0));
     kind = json_pack("{s:s, s:s, s:i, s:i, s:{}, s:o}", "op", s->op, "field", s->field, "jobs", 0,

@@ -60,13 +60,11 @@ static unsigned columns(void)
 
 static void draw(uint64_t done, uint64_t now)
 {
-    char text[160], rate[48], left[48], cells[4 * 24 + 1];
+    char text[160], rate[48] = "", left[48] = "", cells[4 * 24 + 1];
     double seconds = (double)(now - bar.started) / 1e9;
     double speed = seconds > 0 ? (double)done / seconds : 0;
-    rate[0] = 0;
     if (bar.unit)
         format_rate(rate, sizeof rate, speed);
-    left[0] = 0;
     if (bar.total && done)
         format_left(left, sizeof left, (double)(bar.total - done) / speed);
     if (bar.total)

@@ -54,7 +54,7 @@ typedef struct transfer {
     file_writer writer;
     unsigned char *result;                  /* of a chunk, */
     unsigned char total[ELEMENT_BYTES_MAX]; /* and of all chunks, if the operation reduces */
-    uint64_t done, expected;                /* elements; 0: unknown number */
+    uint64_t done, expected;                /* elements; expected 0: unknown */
     run_report report;
 } transfer;
 

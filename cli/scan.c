@@ -5,8 +5,6 @@
  */
 #include "scan.h"
 
-#include <string.h>
-
 #include "measure.h"
 
 static scan_opts opts = {

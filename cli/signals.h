@@ -23,7 +23,7 @@ typedef enum signal_event {
 /* Call before starting any thread. */
 void signals_hold(void);
 
-/* Waits for the next event; `input`: includes standard input. UINT64_MAX: waits forever. */
+/* Waits for the next event; `input`: includes standard input. */
 signal_event signals_wait(uint64_t timeout_ns, bool input);
 
 /* Stops the process as SIGTSTP does, until it is continued; does nothing if there is no shell that

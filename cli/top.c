@@ -141,20 +141,21 @@ static const char *human_time(const json_t *ns)
     return json_is_number(ns) ? scaled(json_number_value(ns) / 1e3, "um ", "s") : "-";
 }
 
-/* "98.5 %", or "-" if it is not known; a buffer of the same kind. */
-static const char *percent(int decimals, double fraction, bool known)
+/* "98.5 %", or "-" of nothing; a buffer of next_text. */
+static const char *percent(int decimals, double part, double whole)
 {
     char *out = next_text();
-    if (known)
-        snprintf(out, TEXT_BYTES, "%.*f %%", decimals, 100 * fraction);
-    return known ? out : "-";
+    if (whole <= 0)
+        return "-";
+    snprintf(out, TEXT_BYTES, "%.*f %%", decimals, 100 * part / whole);
+    return out;
 }
 
 /* Hit rate; "-" if there were no requests. */
 static const char *hit_rate(const json_t *stats, const char *hits, const char *misses)
 {
     double all = number(stats, hits) + number(stats, misses);
-    return percent(1, number(stats, hits) / all, all > 0);
+    return percent(1, number(stats, hits), all);
 }
 
 /* Actual time of decisions relative to the lowest prediction, since `before`; NULL: overall. "-" if
@@ -164,7 +165,7 @@ static const char *regret(const json_t *now, const json_t *before)
     double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
     double took = number(now, "routed_ns") - number(before, "routed_ns");
     bool enough = before || number(now, "decisions_predicted") >= LIVE_REGRET_DECISIONS;
-    return percent(1, took / best - 1, best > 0 && enough);
+    return percent(1, took - best, enough ? best : 0);
 }
 
 /* ---- lines ---- */
@@ -341,9 +342,9 @@ static void show_device(view *v, const table *t, const json_t *device, double el
     snprintf(waiting, sizeof waiting, "%.0f ms", number(device, "waiting_ns") / 1e6);
     const char *const cells[CELLS] = {name,
                                       health,
-                                      percent(0, busy, true),
+                                      percent(0, busy, 1),
                                       output_bar(bar, t->width[CELL_BAR], busy),
-                                      percent(0, own / elements, elements > 0),
+                                      percent(0, own, elements),
                                       human(rate(v, device, before, "jobs")),
                                       human(own),
                                       waiting,

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/os.h"
 #include "clock.h"
