@@ -270,8 +270,9 @@ static void steady_state_allocates_nothing(void **state)
     gxt_heap_end(&heap);
 }
 
-/* The same for calls with several jobs, also larger and rejected ones. On one device, because "auto"
- * looks for others once its calls have taken long enough, which on a busy machine they may. */
+/* The same for calls with several jobs, also larger and rejected ones. On one device, because
+ * "auto" looks for others once its calls have taken long enough, which on a busy machine they may.
+ */
 static void steady_state_of_other_calls(void **state)
 {
     (void)state;
