@@ -400,10 +400,8 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
     return s;
 }
 
-uint64_t gx__run_batch(void *user, struct gx_engine *engine, struct gx_batch *batch)
+void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch)
 {
-    if (!engine->checked)
-        return gx__run_on_engine(engine, batch);
     struct gx_call call = {.jobs = batch->jobs,
                            .count = batch->count,
                            .reports = batch->reports,
@@ -414,11 +412,10 @@ uint64_t gx__run_batch(void *user, struct gx_engine *engine, struct gx_batch *ba
                            .cancel = batch->cancel};
     struct gx_float_env caller;
     gx__float_env_default(&caller);
-    batch->status = run_any(user, &call, engine);
+    batch->status = run_any(router, &call, engine);
     gx__float_env_restore(&caller);
     batch->failed = batch->status == GX_OK ? GX_NO_JOB : call.failed;
     batch->error = call.error;
-    return 0;
 }
 
 /* The engine of "cpu"; NULL if it may not be chosen, or on failure. */
