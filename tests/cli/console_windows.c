@@ -154,12 +154,13 @@ int main(int argc, char **argv)
     expect("an unknown command is refused", ends_with(process, 2));
     expect("its name is shown as it was given", shows(L"'gr\u00f6\u00dfer\u6f22'"));
 
-    /* the second view is in an hour, or when the size changes */
+    /* the second view is in an hour, or when the size changes; its last line says which keys there
+     * are */
     process = start(L"top --idle --device cpu --interval 3600");
-    expect("top shows a view", comes(L"waiting"));
+    expect("top shows a view", comes(L"q to quit"));
     clear();
-    expect("which stays", !shows(L"waiting"));
-    expect("top shows another for another size", comes_at_another_size(L"waiting"));
+    expect("which stays", !shows(L"q to quit"));
+    expect("top shows another for another size", comes_at_another_size(L"q to quit"));
     press(L'x');
     press(L'q');
     expect("q ends top", ends_with(process, 0));
