@@ -6,14 +6,6 @@
 
 #include "compose/compose.h"
 
-void gx__composition_spread(const struct gx_engine *engine, size_t parts, gx_threads_fn fn,
-                            void *user)
-{
-    struct gx_instance *instance = engine->instance;
-    uint32_t threads = instance->config.threads ? instance->config.threads : gx__cores();
-    gx__threads_run(instance, GX_THREADS_COMPUTE, threads, parts, fn, user);
-}
-
 /* ---- temporaries ---- */
 
 static gx_status get(struct gx_composition *c, struct gx_temporary *t)

@@ -82,10 +82,6 @@ static inline uint64_t gx__least(uint64_t a, uint64_t b)
 /* What stands for memory in a plan. */
 #define GX_PLANNED ((uintptr_t)4096)
 
-/* Calls fn for each part, on the threads of the instance. */
-void gx__composition_spread(const struct gx_engine *engine, size_t parts, gx_threads_fn fn,
-                            void *user);
-
 /* ---- the ways ---- */
 
 /* GX_MSM on a device with commands: as GX_OP_MSM_SUMS of some of the points at a time. */

@@ -221,7 +221,7 @@ static gx_status add_up(void *user, size_t i)
 {
     struct msm *m = user;
     size_t done = i * m->together, count = (size_t)gx__least(all_pieces(m) - done, m->together);
-    gx__composition_spread(m->c->engine, count, finish_piece, m);
+    gx__threads_spread(m->c->engine->instance, count, finish_piece, m);
     for (size_t k = 0; k < count; k++)
         gx__xyzz_add(m->curve, &m->result[(done + k) / pieces_of(m)], &m->part[k]);
     return GX_OK;
@@ -241,7 +241,7 @@ static gx_status write_results(void *user, size_t i)
     const struct gx_place *out = &m->c->job->out;
     size_t bytes = gx__operand_bytes(m->c->job, GX_OUT);
     (void)i;
-    gx__composition_spread(m->c->engine, m->results, write_result, user);
+    gx__threads_spread(m->c->engine->instance, m->results, write_result, user);
     if (out->buf)
         return gx__buf_write(out->buf, out->offset, m->bytes, bytes);
     memcpy(out->host, m->bytes, bytes);

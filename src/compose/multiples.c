@@ -87,8 +87,8 @@ static gx_status write_block(void *user, size_t i)
     struct filling *f = user;
     const size_t each = affine_bytes(f);
     (void)i;
-    gx__composition_spread(f->c->engine, (f->count + points_together(f) - 1) / points_together(f),
-                           make_affine, f);
+    gx__threads_spread(f->c->engine->instance,
+                       (f->count + points_together(f) - 1) / points_together(f), make_affine, f);
     return gx__buf_write(f->table, f->first * each, f->c->temporary[AFFINE].at.host,
                          f->count * each);
 }

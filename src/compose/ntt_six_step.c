@@ -62,7 +62,7 @@ bool gx__six_step_possible(const struct gx_task *job)
 
 static void spread(const struct six_step *l, size_t parts, gx_threads_fn fn)
 {
-    gx__composition_spread(l->c->engine, parts, fn, (void *)(uintptr_t)l);
+    gx__threads_spread(l->c->engine->instance, parts, fn, (void *)(uintptr_t)l);
 }
 
 /* ---- places ---- */
@@ -230,9 +230,8 @@ static void check_part(void *user, size_t part, uint32_t worker)
     (void)worker;
     size_t bad = gx__first_bad(l->prime, l->in + from * ELEMENT_BYTES,
                                (size_t)gx__least(n, CHECK_ELEMS), false);
-    uint64_t index = bad == GX_NONE_BAD ? UINT64_MAX : from + bad, known = atomic_load(&l->bad);
-    while (index < known && !atomic_compare_exchange_weak(&l->bad, &known, index))
-        ;
+    if (bad != GX_NONE_BAD)
+        gx__threads_found(&l->bad, from + bad);
 }
 
 static gx_status check_input(struct six_step *l)
