@@ -302,14 +302,18 @@ static void check_statuses(struct rnd_live *live)
                  gx_status_name(first), gx_last_message());
 }
 
-/* Without reports: which job failed is what the oracle says. */
+/* Without reports: which job failed is what the oracle says. From a job on that reads what nobody
+   knows, such as the result of an unchecked job that was given a bad element, any may have been
+   refused. */
 static void judge_blindly(struct rnd_live *live)
 {
     const struct rnd_call *call = live->call;
     int failed = 0;
     for (unsigned j = 0; j < call->njobs; j++) {
         gx_status wanted = GX_OK;
-        if (!failed && inputs_are_known(live, j))
+        if (!failed && !inputs_are_known(live, j))
+            failed = 1;
+        if (!failed)
             wanted = reject(live, j, 1).status;
         if (!failed && wanted != GX_OK && live->has_status && live->status != wanted &&
             !rnd_may_return(live->open, call, live->status))
