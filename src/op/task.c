@@ -135,7 +135,7 @@ static bool same_place(const struct gx_place *a, const struct gx_place *b)
 
 bool gx__task_in_place(const struct gx_task *task)
 {
-    for (int i = GX_A; i <= task->operands; i++)
+    for (int i = GX_A; task->n && i <= task->operands; i++)
         if (same_place(&task->operand[i], &task->out))
             return true;
     return false;
