@@ -371,6 +371,15 @@ static void store_column(const struct block *block, size_t j, const char *carrie
     }
 }
 
+/* The carries of the runs and the columns. */
+size_t gx__poly_scan_scratch(uint64_t n)
+{
+    size_t count = n < GX_POLY_BLOCK ? (size_t)n : GX_POLY_BLOCK;
+    size_t columns = (count + GX_POLY_RUNS - 1) / GX_POLY_RUNS;
+    size_t elements = (1 + columns) * GX_POLY_RUNS;
+    return elements > GX_POLY_WIDTH ? elements : GX_POLY_WIDTH;
+}
+
 size_t gx__poly_scan(const struct gx_poly *poly, const struct gx_poly_scan *scan, uint64_t from,
                      uint64_t to, bool checked, uint64_t *carry, void *scratch)
 {

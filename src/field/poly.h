@@ -88,8 +88,10 @@ void gx__poly_carry_start(const struct gx_poly *poly, uint64_t *carry);
 void gx__poly_carry(const struct gx_poly *poly, uint64_t *carry, const uint64_t *total,
                     uint64_t elements);
 
-/* Scans from .. to with *carry, which is changed. check: if total has not. scratch: GX_POLY_BLOCK +
- * GX_POLY_RUNS elements. */
+/* Elements of scratch of the following, and of gx__poly_total, for scans of n elements or fewer. */
+size_t gx__poly_scan_scratch(uint64_t n);
+
+/* Scans from .. to with *carry, which is changed. check: if total has not. */
 size_t gx__poly_scan(const struct gx_poly *poly, const struct gx_poly_scan *scan, uint64_t from,
                      uint64_t to, bool check, uint64_t *carry, void *scratch);
 

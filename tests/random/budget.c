@@ -11,6 +11,8 @@
 enum { COPIES = 8 };
 /* The smallest blocks of all sets in flight, and the bad words of 64 dispatches. */
 #define LEAST ((uint64_t)128 << 10)
+/* Roots that a GPU's passes over transforms of any size take, 8196 elements, and their block. */
+#define ROOTS ((uint64_t)257 << 10)
 /* Enough for any sum of points in G1; twice as much in G2. */
 #define SUM_OF_POINTS ((uint64_t)1 << 20)
 
@@ -35,7 +37,7 @@ static uint64_t job_bytes(const struct rnd_job *job)
 {
     if (job->op == GX_MSM)
         return SUM_OF_POINTS << (job->points.curve % 2 == 0);
-    return COPIES * unit_bytes(job);
+    return COPIES * unit_bytes(job) + (job->op == GX_NTT ? ROOTS : 0);
 }
 
 /* Buffers count until they are destroyed. What shares the memory of another may make it longer. */

@@ -36,9 +36,9 @@ static size_t parts_of(uint32_t threads)
     return threads > 1 ? (size_t)threads * PARTS_PER_THREAD : 1;
 }
 
-static size_t worker_scratch(const struct gx_kernel_key *key)
+static size_t worker_scratch(const struct gx_kernel_key *key, uint64_t n)
 {
-    size_t elements = is_scan(key->op)         ? GX_POLY_BLOCK + GX_POLY_RUNS
+    size_t elements = is_scan(key->op)         ? gx__poly_scan_scratch(n)
                       : key->op == GX_EVALUATE ? GX_POLY_WIDTH
                                                : 0;
     return (elements * gx__element_bytes(key->field) + LINE - 1) / LINE * LINE;
@@ -46,8 +46,7 @@ static size_t worker_scratch(const struct gx_kernel_key *key)
 
 size_t gx__cpu_poly_scratch(const struct gx_kernel_key *key, uint64_t n, uint32_t threads)
 {
-    (void)n;
-    size_t each = worker_scratch(key);
+    size_t each = worker_scratch(key, n);
     return each ? parts_of(threads) * LINE + threads * each : 0;
 }
 
@@ -177,8 +176,9 @@ static void scan(struct gx_device *device, struct spread *spread, uint32_t threa
 __attribute__((noinline)) static size_t run(struct gx_device *device, const struct gx_poly *poly,
                                             const struct gx_host_call *call)
 {
-    struct spread spread = {
-        .poly = *poly, .each = worker_scratch(&call->kernel.key), .scratch = call->scratch};
+    struct spread spread = {.poly = *poly,
+                            .each = worker_scratch(&call->kernel.key, call->n),
+                            .scratch = call->scratch};
     atomic_init(&spread.bad, gx__poly_check_one(poly));
     if (atomic_load(&spread.bad) == 0)
         return 0;
