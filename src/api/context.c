@@ -155,21 +155,6 @@ gx_status gx_trace_stop(gx_ctx *ctx)
 
 /* ---- buffers ---- */
 
-struct creation {
-    struct gx_engine *engine;
-    size_t bytes;
-    uint32_t flags;
-    gx_buf **buf;
-    gx_status status;
-};
-
-static bool create(void *user)
-{
-    struct creation *c = user;
-    c->status = gx__buf_create(c->engine, c->bytes, c->flags, c->buf);
-    return c->status != GX_ERR_OUT_OF_DEVICE_MEMORY;
-}
-
 gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags, gx_buf **buf)
 {
     if (!buf)
@@ -188,10 +173,11 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
                          : gx__router_buffer_engine(&ctx->router, &engine, &error);
     if (s != GX_OK)
         return gx__fail(&ctx->instance, s, "buffer of %zu bytes: %s", bytes, error.text);
-    struct creation c = {.engine = engine, .bytes = bytes, .flags = flags, .buf = buf};
-    if (!create(&c)) /* because of what jobs hold: wait for them */
-        gx__tables_in_turn(engine, true, create, &c);
-    s = c.status;
+    struct gx_turn turn = {.engine = engine, .tried = true};
+    do
+        s = gx__buf_create(engine, bytes, flags, buf);
+    while (s == GX_ERR_OUT_OF_DEVICE_MEMORY && gx__turn_next(&turn)); /* jobs hold some */
+    gx__turn_end(&turn);
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "buffer of %zu bytes on '%s': %s", bytes,
                  engine->device.info.name, gx_status_message(s));

@@ -231,10 +231,10 @@ static gx_status check_kernel(struct gx_engine *engine, gx_field field, struct g
     return gx__job_kernel(engine, &check, true, kernel);
 }
 
-/* gx_attempt_fn. The kernel of a small job is 8 calls below the caller's; no more is between. */
-static bool run_pass(void *user)
+/* False: there is too little memory, and it holds none. The kernel of a small job is 8 calls below
+ * the caller's; no more is between. */
+static bool run_pass(struct direct *d)
 {
-    struct direct *d = user;
     struct gx_device *device = &d->engine->device;
     const struct gx_task *job = &d->batch->jobs[d->i];
     const int only = d->only;
@@ -349,8 +349,11 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
         d.before = job->check && gx__task_in_place(job);
         d.only = d.before ? job->operands : 0;
         for (; enough && has_pass(&d); d.only--) {
-            const bool tries = !queues(&d);
-            enough = (tries && run_pass(&d)) || gx__tables_in_turn(engine, tries, run_pass, &d);
+            struct gx_turn turn = {.engine = engine, .tried = !queues(&d)};
+            enough = turn.tried && run_pass(&d);
+            while (!enough && gx__turn_next(&turn))
+                enough = run_pass(&d);
+            gx__turn_end(&turn);
         }
         if (!enough && batch->attempt) {
             batch->next = d.i;

@@ -61,7 +61,6 @@ struct gx_pipe {
     const struct gx_batch *batch; /* that it prepares, and how: */
     struct gx_plan_request asked;
     struct gx_plan plan;
-    gx_status status;
     struct gx_set set[GX_SETS_MAX];
     uint32_t sets;
     gx_path path;

@@ -231,59 +231,45 @@ static gx_status resolve(struct gx_pipe *pipe)
     return s;
 }
 
-/* The jobs of the batch are resolved. */
-static gx_status plan_batch(struct gx_pipe *pipe, uint64_t chunk_elems)
+static size_t most_memory(struct gx_engine *engine)
+{
+    size_t room = gx__pool_room(&engine->pool);
+    return room == SIZE_MAX ? 0 : room ? room : 1;
+}
+
+/* Resolves the jobs, plans them and gets the memory; with smaller pieces if the device has less
+ * than expected. If there is too little, the pipe holds none. */
+static gx_status get_ready(struct gx_pipe *pipe)
 {
     struct gx_engine *engine = pipe->engine;
     const struct gx_batch *batch = pipe->batch;
     const struct gx_device_facts *facts = &engine->device.facts;
-    size_t room = gx__pool_room(&engine->pool);
+    const struct gx_plan *plan = &pipe->plan;
+    gx_status s = resolve(pipe);
     pipe->asked = (struct gx_plan_request){
         .path = batch->path,
         .mode = batch->mode,
-        .chunk_elems = chunk_elems,
-        .memory = room == SIZE_MAX ? 0
-                  : room           ? room
-                                   : 1,
+        .chunk_elems = engine->instance->config.stream_chunk_elems,
         .sets = batch->sets,
         .stream = batch->stream,
         .copy_threads = facts->copy_threads ? facts->copy_threads : engine->copier.threads,
         .resolved = pipe->resolved,
         .device = &engine->device};
-    return gx__plan_cache_get(&engine->plans, batch->jobs, batch->count, facts, &pipe->asked,
-                              &pipe->plan);
-}
-
-/* Plans and gets the memory; with smaller pieces if the device has less than expected. */
-static gx_status get_ready(struct gx_pipe *pipe)
-{
-    const struct gx_plan *plan = &pipe->plan;
-    uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems, before = UINT64_MAX;
-    gx_status s = resolve(pipe);
-    while (s == GX_OK) {
-        s = plan_batch(pipe, chunk);
-        if (s != GX_OK || pipe->batch->plan)
-            return s;
+    for (uint64_t before = UINT64_MAX; s == GX_OK; before = plan->piece) {
+        pipe->asked.memory = most_memory(engine);
+        s = gx__plan_cache_get(&engine->plans, batch->jobs, batch->count, facts, &pipe->asked,
+                               &pipe->plan);
+        if (s != GX_OK || batch->plan)
+            break;
         s = get_sets(pipe, plan);
-        bool too_large = gx__out_of_memory(s);
-        if (!too_large || plan->piece <= FLOOR_ELEMS || plan->piece >= before)
-            return s; /* the last: a job that cannot be cut */
-        before = plan->piece;
-        chunk = plan->piece / 2;
+        if (!gx__out_of_memory(s) || plan->piece <= FLOOR_ELEMS || plan->piece >= before)
+            break; /* the last: a job that cannot be cut */
+        pipe->asked.chunk_elems = plan->piece / 2;
         s = GX_OK;
     }
+    if (gx__out_of_memory(s))
+        gx__pipe_drain(pipe);
     return s;
-}
-
-/* gx_attempt_fn */
-static bool prepare(void *user)
-{
-    struct gx_pipe *pipe = user;
-    pipe->status = get_ready(pipe);
-    if (!gx__out_of_memory(pipe->status))
-        return true;
-    gx__pipe_drain(pipe);
-    return false;
 }
 
 static bool needs_table(const struct gx_batch *batch)
@@ -295,21 +281,22 @@ static bool needs_table(const struct gx_batch *batch)
 }
 
 /* If there is no memory because of tables and of what other jobs hold, waits for them. */
-static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *batch)
+static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch)
 {
     struct gx_engine *engine = pipe->engine;
     bool waits = !batch->held && !batch->plan;
     bool queues = waits && needs_table(batch) && gx__tables_wanted(&engine->tables);
+    struct gx_turn turn = {.engine = engine, .tried = !queues};
     pipe->batch = batch;
     if (queues)
         gx__pipe_drain(pipe);
-    if (!queues && prepare(pipe))
-        return pipe->status;
-    if (waits)
-        gx__tables_in_turn(engine, !queues, prepare, pipe);
-    else if (!batch->plan && gx__tables_drop_idle(engine))
-        prepare(pipe);
-    return pipe->status;
+    gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : get_ready(pipe);
+    while (waits && gx__out_of_memory(s) && gx__turn_next(&turn))
+        s = get_ready(pipe);
+    gx__turn_end(&turn);
+    if (batch->held && gx__out_of_memory(s) && gx__tables_drop_idle(engine))
+        s = get_ready(pipe);
+    return s;
 }
 
 /* ---- feeding ---- */
@@ -396,7 +383,7 @@ bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->open = 0;
     batch->fed = false;
     gx__float_env_default(&caller);
-    gx_status s = prepare_in_turn(pipe, batch);
+    gx_status s = prepare(pipe, batch);
     if (gx__out_of_memory(s) && batch->attempt) {
         gx__float_env_restore(&caller);
         return false;

@@ -430,15 +430,20 @@ static bool make_room(struct gx_engine *engine, bool *last)
     return any;
 }
 
-bool gx__tables_in_turn(struct gx_engine *engine, bool tried, gx_attempt_fn attempt, void *user)
+bool gx__turn_next(struct gx_turn *turn)
 {
-    bool last = false;
-    begin_turn(engine);
-    bool done = !tried && attempt(user);
-    while (!done && !last && make_room(engine, &last))
-        done = attempt(user);
-    end_turn(engine);
-    return done;
+    if (!turn->has)
+        begin_turn(turn->engine);
+    turn->has = true;
+    bool may = !turn->tried || (!turn->last && make_room(turn->engine, &turn->last));
+    turn->tried = true;
+    return may;
+}
+
+void gx__turn_end(struct gx_turn *turn)
+{
+    if (turn->has)
+        end_turn(turn->engine);
 }
 
 void gx__tables_close(struct gx_engine *engine)

@@ -81,14 +81,18 @@ void gx__tables_drop(struct gx_engine *engine, uint64_t owner);
 void gx__tables_hold(struct gx_engine *engine);
 void gx__tables_let_go(struct gx_engine *engine);
 
-/* False: there is too little memory, of which it has given back all that it got. */
-typedef bool (*gx_attempt_fn)(void *user);
-
-/* For a job that found too little memory and holds none: one such job at a time has its turn, and
- * as long as one wants it, no other begins to hold tables or buffers without it. In its turn it
- * tries again each time those that hold some have let go, and what nobody uses has been dropped;
- * and before that, unless it has tried. False: that did not help. */
-bool gx__tables_in_turn(struct gx_engine *engine, bool tried, gx_attempt_fn attempt, void *user);
+/* Of a job that found too little memory and holds none: one such job at a time has its turn, and as
+ * long as one wants it, no other begins to hold tables or buffers without it. */
+struct gx_turn {
+    struct gx_engine *engine;
+    bool tried;     /* it has looked for memory already, before its turn */
+    bool has, last; /* it has its turn; nobody else held memory, so that there will not be more */
+};
+/* Waits for its turn, and once it has tried, until those that hold memory have let go and what
+ * nobody uses has been dropped. False: it need not try again. */
+bool gx__turn_next(struct gx_turn *turn);
+/* Follows in any case. */
+void gx__turn_end(struct gx_turn *turn);
 static inline bool gx__tables_wanted(struct gx_tables *tables)
 {
     return atomic_load_explicit(&tables->wanted, memory_order_relaxed);
