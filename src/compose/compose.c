@@ -57,62 +57,64 @@ static bool is_in_vain(const struct gx_task *job, way_fn way, size_t before, gx_
     return way == run_plain && before && gx__out_of_memory(s) && job->unit == job->n;
 }
 
-/* plain: the job itself may be tried; it has not been. */
-static gx_status compose(struct gx_engine *engine, const struct gx_batch *batch, size_t i,
-                         bool plain, struct gx_outcome *r, struct gx_error *error)
+/* Whether the next way may be tried after this one. */
+static bool may_go_on(const struct gx_composition *c, way_fn way, gx_status s)
 {
-    const struct gx_task *job = &batch->jobs[i];
-    const uint64_t start = gx__engine_now(engine);
-    const gx_reason reason = r->reason;
-    way_fn way[WAYS];
-    size_t count = ways_of(engine, job, way);
-    gx_status s = GX_ERR_OUT_OF_DEVICE_MEMORY;
-    for (size_t k = 0; k < count; k++) {
-        if (is_in_vain(job, way[k], k, s) || (way[k] == run_plain && !plain))
-            continue;
-        struct gx_composition c = {.engine = engine,
-                                   .job = job,
-                                   .caller = batch,
-                                   .outcome = r,
-                                   .path = batch->path,
-                                   .mode = batch->mode,
-                                   .lacking = -1};
-        gx__outcome_clear(r, reason);
-        s = way[k](&c);
-        *error = c.error;
-        if (way[k] != run_plain)
-            r->total_ns = gx__engine_now(engine) - start;
-        if (s == GX_OK && batch->plan)
-            gx__plan_add(batch->plan, &c.plan, 1);
-        if (!gx__out_of_memory(s) && (s != GX_ERR_UNSUPPORTED || way[k] != gx__compose_upload))
-            break;
-        if (!gx__composition_repeatable(&c))
-            break;
-    }
-    return s;
+    bool refused = s == GX_ERR_UNSUPPORTED && way == gx__compose_upload;
+    return (gx__out_of_memory(s) || refused) && gx__composition_repeatable(c);
 }
 
 /* ---- running ---- */
 
-/* One job of a batch that has begun. */
-static void run_job(struct gx_engine *engine, struct gx_batch *batch, size_t i, bool plain)
+static void end_job(const struct gx_composition *c, struct gx_batch *batch, size_t i, gx_status s,
+                    struct gx_times time)
 {
+    if (s == GX_OK) {
+        gx__batch_job_done(c->engine, batch, i, time);
+    } else if (s == GX_ERR_NOT_CANONICAL) {
+        gx__batch_fail_element(batch, i, c->outcome->bad_index, c->outcome->bad_operand);
+    } else {
+        gx__batch_fail_device(c->engine, batch, i, s);
+        if (c->error.text[0])
+            batch->error = c->error;
+    }
+}
+
+/* One job of a batch that has begun. plain: the job itself may be tried; it has not been. */
+static void run_job(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch,
+                    size_t i, bool plain)
+{
+    const struct gx_task *job = &batch->jobs[i];
     const uint64_t start = gx__engine_now(engine);
     struct gx_outcome *r = gx__batch_report(batch, i);
+    struct gx_composition c = {.engine = engine, .outcome = r};
     struct gx_float_env caller;
-    struct gx_error error = {""};
+    way_fn way[WAYS];
+    size_t count = ways_of(engine, job, way);
+    gx_status s = GX_ERR_OUT_OF_DEVICE_MEMORY;
     gx__float_env_default(&caller);
-    gx_status s = compose(engine, batch, i, plain, r, &error);
-    gx__float_env_restore(&caller);
-    if (s == GX_OK) {
-        gx__batch_job_done(engine, batch, i, (struct gx_times){start, gx__engine_now(engine)});
-    } else if (s == GX_ERR_NOT_CANONICAL) {
-        gx__batch_fail_element(batch, i, r->bad_index, r->bad_operand);
-    } else {
-        gx__batch_fail_device(engine, batch, i, s);
-        if (error.text[0])
-            batch->error = error;
+    for (size_t k = 0; k < count; k++) {
+        if (is_in_vain(job, way[k], k, s) || (way[k] == run_plain && !plain))
+            continue;
+        c = (struct gx_composition){.engine = engine,
+                                    .pipe = pipe,
+                                    .job = job,
+                                    .caller = batch,
+                                    .outcome = r,
+                                    .path = batch->path,
+                                    .mode = batch->mode,
+                                    .lacking = -1};
+        gx__outcome_clear(r, r->reason);
+        s = way[k](&c);
+        if (way[k] != run_plain)
+            r->total_ns = gx__engine_now(engine) - start;
+        if (s == GX_OK && batch->plan)
+            gx__plan_add(batch->plan, &c.plan, 1);
+        if (!may_go_on(&c, way[k], s))
+            break;
     }
+    gx__float_env_restore(&caller);
+    end_job(&c, batch, i, s, (struct gx_times){start, gx__engine_now(engine)});
 }
 
 /* Whether some job must be composed. Otherwise the engine may still leave a transform to us. */
@@ -126,33 +128,30 @@ static bool begin(struct gx_engine *engine, struct gx_batch *batch)
     return composed;
 }
 
-/* The engine has left the batch, which has begun, to us: from the first job on, or only the job
- * batch->next, for which it lacks memory. */
-static void go_on(struct gx_engine *engine, struct gx_batch *batch)
-{
-    if (engine->device.ops->run) {
-        do
-            run_job(engine, batch, batch->next++, false);
-        while (gx__direct_run(engine, batch) == GX_PENDING);
-        return;
-    }
-    for (size_t i = 0; i < batch->count && gx__batch_goes_on(batch, i); i++)
-        if (!batch->jobs[i].empty)
-            run_job(engine, batch, i, true);
-    gx__batch_end(engine, batch);
-}
-
 void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch)
 {
-    bool left = true;
-    if (begin(engine, batch))
+    struct gx_pipe *own = NULL;
+    bool composed = begin(engine, batch);
+    if (engine->device.ops->run) { /* which leaves only a job for which it lacks memory */
+        while (gx__direct_run(engine, batch) == GX_PENDING)
+            run_job(engine, NULL, batch, batch->next++, false);
+        return;
+    }
+    gx_status s = pipe ? GX_OK : gx__pipe_open(engine, &own);
+    pipe = own ? own : pipe;
+    if (composed || s != GX_OK)
         gx__batch_begin(engine, batch);
-    else if (pipe)
-        left = !gx__pipe_feed(pipe, batch);
-    else
-        left = gx__engine_run(engine, batch) == GX_PENDING;
-    if (left && pipe)
-        gx__pipe_drain(pipe);
-    if (left)
-        go_on(engine, batch);
+    if (s != GX_OK)
+        gx__batch_fail_device(engine, batch, 0, s);
+    if (composed || s != GX_OK || !gx__pipe_feed(pipe, batch)) {
+        if (pipe)
+            gx__pipe_drain(pipe);
+        for (size_t i = 0; i < batch->count && gx__batch_goes_on(batch, i); i++)
+            if (!batch->jobs[i].empty)
+                run_job(engine, pipe, batch, i, true);
+        gx__batch_end(engine, batch);
+    }
+    while (own && gx__pipe_step(own, true))
+        ;
+    gx__pipe_close(own);
 }

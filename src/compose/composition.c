@@ -41,19 +41,6 @@ static void put(struct gx_composition *c, struct gx_temporary *t)
     *t = (struct gx_temporary){0};
 }
 
-static gx_status get_temporaries(struct gx_composition *c)
-{
-    c->lacking = -1;
-    for (int i = 0; i < GX_COMPOSITION_TEMPORARIES; i++) {
-        gx_status s = c->temporary[i].bytes ? get(c, &c->temporary[i]) : GX_OK;
-        if (s == GX_OK)
-            continue;
-        c->lacking = i;
-        return s;
-    }
-    return GX_OK;
-}
-
 /* ---- one step ---- */
 
 gx_status gx__composition_tasks(struct gx_composition *c, const struct gx_task *tasks, size_t count,
@@ -70,22 +57,25 @@ gx_status gx__composition_tasks(struct gx_composition *c, const struct gx_task *
                              .uncounted = true,
                              .held = c->held,
                              .untimed = c->caller->untimed || !c->caller->reports};
-    gx_status s =
-        c->nested ? gx__compose_run(c->engine, &batch) : gx__engine_run(c->engine, &batch);
+    if (c->nested)
+        gx__compose_feed(c->engine, c->pipe, &batch);
+    else
+        gx__pipe_feed(c->pipe, &batch);
+    if (c->pipe) /* to its end; and what follows may need the memory */
+        gx__pipe_drain(c->pipe);
     c->error = batch.error;
-    if (batch.plan && s == GX_OK)
+    if (batch.plan && batch.status == GX_OK)
         gx__plan_add(&c->plan, &plan, times);
-    return s;
+    return batch.status;
 }
 
 /* Of a step that is planned, the first time stands for all. */
-static gx_status do_step(struct gx_composition *c, const struct gx_part_step *step,
-                         struct gx_task *tasks)
+static gx_status do_step(struct gx_composition *c, const struct gx_part_step *step)
 {
     gx_status s = GX_OK;
     if (c->caller->plan)
         return step->tasks && step->times
-                   ? gx__composition_tasks(c, tasks, step->tasks(c->user, 0, tasks),
+                   ? gx__composition_tasks(c, c->tasks, step->tasks(c->user, 0, c->tasks),
                                            step->times * c->rounds)
                    : GX_OK;
     for (size_t i = 0; i < step->times && s == GX_OK; i++) {
@@ -93,7 +83,7 @@ static gx_status do_step(struct gx_composition *c, const struct gx_part_step *st
         if (step->before)
             step->before(c->user, i);
         if (step->tasks)
-            s = gx__composition_tasks(c, tasks, step->tasks(c->user, i, tasks), 1);
+            s = gx__composition_tasks(c, c->tasks, step->tasks(c->user, i, c->tasks), 1);
         c->wrote |= step->writes && c->outcome->groups != groups;
         if (s == GX_OK && step->after)
             s = step->after(c->user, i);
@@ -103,22 +93,36 @@ static gx_status do_step(struct gx_composition *c, const struct gx_part_step *st
 
 /* ---- all steps ---- */
 
-static gx_status do_steps(struct gx_composition *c)
+/* Lowers the job, and gets the memory for that. */
+static gx_status begin(struct gx_composition *c, gx_status (*lower)(struct gx_composition *c))
 {
-    const gx_allocator *allocator = &c->engine->instance->config.allocator;
-    size_t most = 1, rounds = c->caller->plan ? 1 : c->rounds;
-    struct gx_task one, *tasks = &one;
+    size_t most = 1;
+    c->steps = 0;
+    c->rounds = 1;
+    c->plan = (struct gx_plan){.count = 0};
+    c->tasks = &c->task;
+    c->lacking = -1;
+    gx_status s = lower(c);
     for (size_t i = 0; i < c->steps; i++)
         most = c->step[i].together > most ? c->step[i].together : most;
-    if (most > 1)
-        tasks = gx__array_get(&c->engine->arrays, allocator, most, sizeof *tasks);
-    gx_status s = tasks ? get_temporaries(c) : GX_ERR_OUT_OF_MEMORY;
-    for (c->round = 0; c->round < rounds && s == GX_OK; c->round++)
-        for (size_t i = 0; i < c->steps && s == GX_OK; i++)
-            s = do_step(c, &c->step[i], tasks);
-    if (tasks != &one)
-        gx__array_put(&c->engine->arrays, allocator, tasks);
+    if (s == GX_OK && most > 1)
+        c->tasks = gx__array_get(&c->engine->arrays, &c->engine->instance->config.allocator, most,
+                                 sizeof *c->tasks);
+    if (!c->tasks)
+        s = GX_ERR_OUT_OF_MEMORY;
+    for (int i = 0; i < GX_COMPOSITION_TEMPORARIES && s == GX_OK; i++) {
+        s = c->temporary[i].bytes ? get(c, &c->temporary[i]) : GX_OK;
+        c->lacking = s == GX_OK ? -1 : i;
+    }
     return s;
+}
+
+static void end(struct gx_composition *c)
+{
+    for (int i = 0; i < GX_COMPOSITION_TEMPORARIES; i++)
+        put(c, &c->temporary[i]);
+    if (c->tasks != &c->task)
+        gx__array_put(&c->engine->arrays, &c->engine->instance->config.allocator, c->tasks);
 }
 
 bool gx__composition_repeatable(const struct gx_composition *c)
@@ -131,14 +135,12 @@ gx_status gx__composition_run(struct gx_composition *c,
                               bool (*less)(struct gx_composition *c))
 {
     for (;;) {
-        c->steps = 0;
-        c->rounds = 1;
-        c->plan = (struct gx_plan){.count = 0};
-        gx_status s = lower(c);
-        if (s == GX_OK)
-            s = do_steps(c);
-        for (int i = 0; i < GX_COMPOSITION_TEMPORARIES; i++)
-            put(c, &c->temporary[i]);
+        gx_status s = begin(c, lower);
+        size_t rounds = c->caller->plan ? 1 : c->rounds;
+        for (c->round = 0; c->round < rounds && s == GX_OK; c->round++)
+            for (size_t i = 0; i < c->steps && s == GX_OK; i++)
+                s = do_step(c, &c->step[i]);
+        end(c);
         if (!gx__out_of_memory(s) || !gx__composition_repeatable(c) || !less || !less(c))
             return s;
         gx__outcome_clear(c->outcome, c->outcome->reason);

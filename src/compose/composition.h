@@ -37,6 +37,7 @@ struct gx_temporary {
 
 struct gx_composition {
     struct gx_engine *engine;
+    struct gx_pipe *pipe; /* of its tasks; NULL on a device that works on host memory */
     const struct gx_task *job;
     const struct gx_batch *caller;
     struct gx_outcome *outcome; /* of the job: what its tasks took is added up */
@@ -54,7 +55,9 @@ struct gx_composition {
     struct gx_part_step step[GX_COMPOSITION_STEPS];
     struct gx_temporary temporary[GX_COMPOSITION_TEMPORARIES];
 
-    struct gx_plan plan; /* of the steps, if they are planned, not run: caller->plan */
+    /* The runner's: */
+    struct gx_task *tasks, task; /* of a step */
+    struct gx_plan plan;         /* of the steps, if they are planned, not run: caller->plan */
     size_t round;
     int lacking; /* the temporary for which there was no memory; -1: none */
     bool wrote;  /* some results of the job are there, which may have replaced operands */
@@ -90,8 +93,8 @@ gx_status gx__compose_msm(struct gx_composition *c);
 /* The table of points that sums use: the points, and after each its multiples, which the device
  * makes, as many as points->table_bytes and the memory of the device allow; until gx__table_put.
  * May wait for memory: the caller must hold no reservation. */
-gx_status gx__table_with_multiples(struct gx_engine *engine, const struct gx_points *points,
-                                   struct gx_table **table);
+gx_status gx__table_with_multiples(struct gx_engine *engine, struct gx_pipe *pipe,
+                                   const struct gx_points *points, struct gx_table **table);
 
 /* One large transform in host memory: it cannot be cut, so its copies would not overlap each other.
  * Instead they are tasks of their own, between the caller's memory and a temporary. */

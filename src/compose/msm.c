@@ -347,7 +347,7 @@ gx_status gx__compose_msm(struct gx_composition *c)
         return gx__composition_run(c, lower, less);
     gx__tables_hold(engine);
     if (m.args->count)
-        s = gx__table_with_multiples(engine, m.args->points, &m.table);
+        s = gx__table_with_multiples(engine, c->pipe, m.args->points, &m.table);
     if (s == GX_OK || gx__out_of_memory(s))
         s = gx__composition_run(c, lower, less);
     drop_table(&m);

@@ -125,13 +125,14 @@ static bool less(struct gx_composition *c)
     return true;
 }
 
-static gx_status fill(struct gx_engine *engine, const struct gx_points *points,
-                      const struct gx_multiples *multiples, gx_buf *table)
+static gx_status fill(struct gx_engine *engine, struct gx_pipe *pipe,
+                      const struct gx_points *points, const struct gx_multiples *multiples,
+                      gx_buf *table)
 {
     const struct gx_batch caller = {.untimed = true};
     struct gx_outcome outcome = {.reason = GX_REASON_NONE};
     struct gx_composition c = {
-        .engine = engine, .caller = &caller, .outcome = &outcome, .held = true};
+        .engine = engine, .pipe = pipe, .caller = &caller, .outcome = &outcome, .held = true};
     struct filling f = {.c = &c,
                         .points = points,
                         .table = table,
@@ -143,8 +144,8 @@ static gx_status fill(struct gx_engine *engine, const struct gx_points *points,
     return gx__composition_run(&c, lower, less);
 }
 
-gx_status gx__table_with_multiples(struct gx_engine *engine, const struct gx_points *points,
-                                   struct gx_table **table)
+gx_status gx__table_with_multiples(struct gx_engine *engine, struct gx_pipe *pipe,
+                                   const struct gx_points *points, struct gx_table **table)
 {
     uint64_t room = engine->pool.limit / SHARE;
     struct gx_multiples multiples =
@@ -152,7 +153,7 @@ gx_status gx__table_with_multiples(struct gx_engine *engine, const struct gx_poi
     gx_status s = gx__table_of_points(engine, points, &multiples, table);
     if (s == GX_OK && (*table)->making) {
         uint64_t start = gx__once_begin();
-        s = fill(engine, points, &multiples, (*table)->buf);
+        s = fill(engine, pipe, points, &multiples, (*table)->buf);
         gx__once_end(start, &engine->instance->counters.tables_ns);
         gx__table_made(engine, table, s);
     }

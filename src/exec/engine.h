@@ -159,22 +159,17 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
 void gx__count_job(struct gx_counters *c, struct gx_work *work, const struct gx_task *job,
                    const struct gx_outcome *r);
 
-/* Runs a batch, as it is, and returns its status when it is done, on a pipe of its own. GX_PENDING:
- * it is an attempt that has failed for lack of memory: the batch has begun, but nothing of the job
- * batch->next or of those after it; gx__batch_end must follow. Any thread. */
-gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch); /* on host memory */
-gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch);   /* by commands */
-static inline gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
-{
-    return engine->device.ops->run ? gx__direct_run(engine, batch) : gx__pipe_run(engine, batch);
-}
+/* Runs a batch, as it is, on a device that works on host memory, and returns its status.
+ * GX_PENDING: it is an attempt that has failed for lack of memory: the batch has begun, but nothing
+ * of the job batch->next or of those after it; gx__batch_end must follow. Any thread. */
+gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch);
 
-/* A pipe takes batches one after the other and lets them overlap. One thread at a time
- * uses it. */
+/* On other devices a pipe takes batches one after the other and lets them overlap. One thread at a
+ * time uses it. */
 struct gx_pipe;
 gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe);
 /* Returns when all groups of the batch are started; `done` may be called before that. False: an
- * attempt has failed, as GX_PENDING. */
+ * attempt has failed, as GX_PENDING, with nothing of the batch done. */
 bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch);
 /* Finishes the oldest group in flight; false where there is none. Where another thread is at it:
  * waits for that, or returns false. */

@@ -477,20 +477,3 @@ void gx__pipes_free(struct gx_engine *engine)
     }
     engine->pipes = NULL;
 }
-
-gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch)
-{
-    struct gx_pipe *pipe;
-    gx_status s = gx__pipe_open(engine, &pipe);
-    if (s != GX_OK) {
-        gx__batch_begin(engine, batch);
-        gx__batch_fail_device(engine, batch, 0, s);
-        gx__batch_end(engine, batch);
-        return s;
-    }
-    bool fed = gx__pipe_feed(pipe, batch);
-    while (gx__pipe_step(pipe, true))
-        ;
-    gx__pipe_close(pipe);
-    return fed ? batch->status : GX_PENDING;
-}

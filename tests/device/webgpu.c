@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/trace.h"
-#include "exec/engine.h"
+#include "compose/compose.h"
 #include "exec/guard.h"
 #include "support/oracle.h"
 #include "support/task.h"
@@ -487,7 +487,7 @@ static void one_pass_for_a_batch(void **state)
                                          .mode = mode};
                 memset(reports, 0, sizeof reports);
                 memset(&counted, 0, sizeof counted);
-                assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
+                assert_int_equal(gx__compose_run(&engine, &batch), GX_OK);
                 if (!round)
                     continue; /* kernels were built and tuned */
                 assert_int_equal(counted.passes, groups);

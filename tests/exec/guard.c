@@ -11,6 +11,7 @@
 
 #include "base/options.h"
 #include "base/trace.h"
+#include "compose/compose.h"
 #include "device/cuda/cuda.h"
 #include "exec/pipe.h"
 #include "support/harness.h"
@@ -259,7 +260,7 @@ static void use_scratch(const char *how)
     gx_job jobs[] = {gxt_job(GX_INV, GX_BN254_FR, 100, in, NULL, NULL, out),
                      gxt_job(GX_INV, GX_BN254_FR, 70, in, NULL, NULL, out)};
     struct gx_batch batch = {.jobs = gxt_tasks(jobs, 2), .count = 2};
-    assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
+    assert_int_equal(gx__compose_run(&engine, &batch), GX_OK);
 }
 
 static void scratch_of_jobs(void **state)

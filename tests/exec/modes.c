@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "exec/engine.h"
+#include "compose/compose.h"
 #include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
@@ -991,7 +991,7 @@ static void cancelling(void **state)
             prepare_fed(&fed, 5, (gx_mode)(round % 4));
             fed.batch.cancel = &cancel;
             assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancel), 0);
-            gx_status s = gx__engine_run(&engine, &fed.batch);
+            gx_status s = gx__compose_run(&engine, &fed.batch);
             pthread_join(thread, NULL);
             assert_int_equal(fed.done, 1);
             size_t ok = 0;

@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "base/trace.h"
-#include "exec/engine.h"
+#include "compose/compose.h"
 #include "exec/plan.h"
 #include "support/harness.h"
 #include "support/task.h"
@@ -123,7 +123,7 @@ static uint64_t run(size_t count, gx_mode mode, gx_path path)
     memset(reports, 0, sizeof reports);
     struct gx_batch batch = batch_of(count, mode, path, reports);
     uint64_t before = engine.device.ops->now(&engine.device);
-    if (gx__engine_run(&engine, &batch) != GX_OK)
+    if (gx__compose_run(&engine, &batch) != GX_OK)
         fail_msg("%s", batch.error.text);
     return engine.device.ops->now(&engine.device) - before;
 }
@@ -136,7 +136,7 @@ static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, size_t *limit
     struct gx_plan plan = {.count = 0};
     batch.plan = &plan;
     engine.instance->config.stream_chunk_elems = *chunk;
-    assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
+    assert_int_equal(gx__compose_run(&engine, &batch), GX_OK);
     *chunk = (size_t)plan.chunk;
     *limit = mode == GX_MODE_SEQUENTIAL ? 0 : (size_t)plan.group_elems;
     *copy_queues = plan.copy_queues;

@@ -8,9 +8,9 @@
 
 #include "base/options.h"
 #include "base/trace.h"
+#include "compose/compose.h"
 #include "device/cpu/kernels.h"
 #include "device/gpu/gpu.h"
-#include "exec/engine.h"
 #include "op/domain.h"
 #include "op/msm.h"
 #include "support/harness.h"
@@ -293,7 +293,7 @@ static void try_one(size_t most)
     engine.device.facts.dispatch_elems = whole - 1 + job.n / DISPATCHES + any_size(2 * job.n);
     instance.config.stream_chunk_elems = gxt_next(&rng) % 2 ? any_size(2 * job.n) : 0;
     asked = largest = 0;
-    gx_status s = gx__engine_run(&engine, &batch);
+    gx_status s = gx__compose_run(&engine, &batch);
     if (s != GX_OK)
         fail_msg("op %u, field %u, n %zu: %s", job.op, job.field, job.n, batch.error.text);
     if (job.out.host == in && !real->run)
@@ -301,7 +301,7 @@ static void try_one(size_t most)
     if (job.op == GX_MSM) /* which takes what there is */
         return;
     batch.plan = &plan;
-    assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
+    assert_int_equal(gx__compose_run(&engine, &batch), GX_OK);
     if (plan.memory < largest)
         fail_msg("op %u, field %u, n %zu: %zu bytes planned, %zu needed", job.op, job.field, job.n,
                  plan.memory, largest);
