@@ -84,12 +84,6 @@ static void leave(struct gx_threads_task *task)
         gx__os_wake(&task->over, 1); /* the task stays valid even after the call has returned */
 }
 
-static void take_parts(struct gx_threads_task *task, uint32_t worker)
-{
-    for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;)
-        task->fn(task->arg, part, worker);
-}
-
 /* Finds a task of this kind that wants helpers and takes a seat; NULL if there is none. */
 static struct gx_threads_task *find(struct gx_threads *threads, enum gx_threads_kind kind,
                                     uint32_t *worker)
@@ -106,7 +100,8 @@ static struct gx_threads_task *find(struct gx_threads *threads, enum gx_threads_
 
 static void help_copying(struct gx_threads *threads, struct gx_threads_task *task, uint32_t worker)
 {
-    take_parts(task, worker);
+    for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;)
+        task->fn(task->arg, part, worker);
     want_no_more(threads, task);
     leave(task);
 }
@@ -255,35 +250,29 @@ void gx__threads_lend(struct gx_instance *instance, bool begin)
     atomic_fetch_add(&instance->threads.lent, begin ? 1 : (uint32_t)-1);
 }
 
-/* Helpers that may be asked. */
-static uint32_t helpers_there(struct gx_threads *threads)
+/* Helpers for so many parts, besides the caller. */
+static uint32_t helpers_for(struct gx_instance *instance, uint32_t workers, size_t parts)
 {
+    if (!instance || workers < 2 || parts < 2)
+        return 0;
+    struct gx_threads *threads = &instance->threads;
+    if (atomic_load(&threads->state) == AT_REST)
+        start(threads, instance->config.threads);
     uint32_t started = atomic_load(&threads->started), lent = atomic_load(&threads->lent);
-    return started - (lent < started / LENT_PART ? lent : started / LENT_PART);
-}
-
-static void run_alone(size_t parts, gx_threads_fn fn, void *arg)
-{
-    for (size_t part = 0; part < parts; part++)
-        fn(arg, part, 0);
+    uint32_t helpers = started - (lent < started / LENT_PART ? lent : started / LENT_PART);
+    helpers = helpers < workers - 1 ? helpers : workers - 1;
+    return helpers < parts - 1 ? helpers : (uint32_t)(parts - 1);
 }
 
 void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, uint32_t workers,
                      size_t parts, gx_threads_fn fn, void *arg)
 {
-    if (!instance || workers < 2 || parts < 2) {
-        run_alone(parts, fn, arg);
-        return;
-    }
-    struct gx_threads *threads = &instance->threads;
-    if (atomic_load(&threads->state) == AT_REST)
-        start(threads, instance->config.threads);
-    uint32_t helpers = helpers_there(threads);
-    helpers = helpers < workers - 1 ? helpers : workers - 1;
-    helpers = helpers < parts - 1 ? helpers : (uint32_t)(parts - 1);
+    uint32_t helpers = helpers_for(instance, workers, parts);
+    struct gx_threads *threads = helpers ? &instance->threads : NULL;
     struct gx_threads_task *task = helpers ? claim(threads) : NULL;
     if (!task) {
-        run_alone(parts, fn, arg);
+        for (size_t part = 0; part < parts; part++)
+            fn(arg, part, 0);
         return;
     }
     task->fn = fn;
@@ -292,7 +281,8 @@ void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, ui
     task->workers = helpers + 1;
     task->kind = kind;
     post(threads, task, helpers);
-    take_parts(task, 0);
+    for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < parts;)
+        fn(arg, part, 0);
     want_no_more(threads, task);
     see_others_off(threads, task);
     atomic_fetch_and(&threads->used, ~gx__threads_bit(threads, task));

@@ -334,45 +334,63 @@ static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct g
     return on;
 }
 
-/* Checks the operands of a job that overwrites them: buffers on the device, host memory on the
- * host. Nothing else is in flight. False if the job must not run. */
-static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *piece)
+/* The passes before a job that overwrites its operands. */
+struct checking {
+    struct gx_piece piece; /* the first one of the job */
+    int operand;
+    uint64_t bad;        /* what was found before this operand */
+    struct gx_plan pass; /* of this operand; no jobs: not planned yet */
+    struct gx_cursor next;
+};
+
+/* Plans at the tail what checks the next part of the operands: buffers are checked on the device,
+ * host memory is here. False: there is no more. */
+static bool next_check(struct gx_pipe *pipe, struct checking *c)
 {
-    struct gx_plan pass;
-    pipe->bad = UINT64_MAX;
-    for (int i = GX_A; i <= piece->job->operands; i++) {
-        const struct gx_place *o = &piece->job->operand[i];
+    const struct gx_task *job = c->piece.job;
+    struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
+    for (; c->operand <= job->operands; c->operand++, c->pass.jobs = NULL) {
+        const struct gx_place *o = &job->operand[c->operand];
         if (!o->buf) {
-            size_t bad =
-                gx__first_bad(gx__prime(piece->job->field), o->host,
-                              gx__operand_is_one(piece->job, i) ? 1 : piece->job->n, false);
+            size_t n = gx__operand_is_one(job, c->operand) ? 1 : job->n;
+            size_t bad = gx__first_bad(gx__prime(job->field), o->host, n, false);
             pipe->bad = bad != GX_NONE_BAD && bad < pipe->bad ? bad : pipe->bad;
             continue;
         }
-        const uint64_t before = pipe->bad;
-        struct gx_cursor cursor = {0};
-        gx__plan_check(&pipe->plan, piece->job, i, &pipe->check, &pass);
-        while (pipe->bad == before) {
-            struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
-            if (!gx__plan_next(&pass, &cursor, group))
-                break;
-            group->pieces[0].index = piece->index;
+        if (!c->pass.jobs) {
+            gx__plan_check(&pipe->plan, job, c->operand, &pipe->check, &c->pass);
+            c->next = (struct gx_cursor){0};
+            c->bad = pipe->bad;
+        }
+        if (pipe->bad == c->bad && gx__plan_next(&c->pass, &c->next, group)) {
+            group->pieces[0].index = c->piece.index;
             group->pieces[0].last = false; /* of the job */
-            if (!gx__group_start(pipe, batch))
-                return false;
-            while (gx__pipe_step(pipe, true))
-                ;
-            if (!goes_on(pipe, batch, piece))
-                return false;
+            return true;
         }
     }
+    return false;
+}
+
+/* Whether the passes have found no bad element. Nothing is in flight. */
+static bool is_accepted(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *piece)
+{
+    struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     if (pipe->bad == UINT64_MAX)
         return true;
-    struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     f->batch = batch;
     f->set = &pipe->set[0];
     gx__group_refuse(pipe, f, piece, pipe->bad);
     return false;
+}
+
+static void end_feeding(struct gx_pipe *pipe, struct gx_batch *batch)
+{
+    pthread_mutex_lock(&pipe->lock);
+    batch->fed = true;
+    bool done = !batch->open;
+    pthread_mutex_unlock(&pipe->lock);
+    if (done)
+        gx__batch_end(pipe->engine, batch);
 }
 
 bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
@@ -384,13 +402,10 @@ bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->fed = false;
     gx__float_env_default(&caller);
     gx_status s = prepare(pipe, batch);
-    if (gx__out_of_memory(s) && batch->attempt) {
-        gx__float_env_restore(&caller);
-        return false;
-    }
-    if (s != GX_OK)
+    bool left = gx__out_of_memory(s) && batch->attempt;
+    if (s != GX_OK && !left)
         gx__batch_fail_device(pipe->engine, batch, 0, s);
-    else if (batch->plan)
+    else if (!left && batch->plan)
         gx__plan_add(batch->plan, plan, 1);
     struct gx_cursor cursor = {0}, next = {0};
     for (bool on = s == GX_OK && !batch->plan; on; cursor = next) {
@@ -402,22 +417,25 @@ bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
             gx__pipe_step(pipe, true);
         on = goes_on(pipe, batch, &group->pieces[0]);
         if (on && group->drain) {
-            struct gx_piece first = group->pieces[0];
-            on = check_before(pipe, batch, &first);
-            next = cursor; /* the pass was planned in the same place */
+            struct checking c = {.piece = group->pieces[0], .operand = GX_A};
+            pipe->bad = UINT64_MAX;
+            while (on && next_check(pipe, &c)) {
+                on = gx__group_start(pipe, batch);
+                while (gx__pipe_step(pipe, true))
+                    ;
+                on = on && goes_on(pipe, batch, &c.piece);
+            }
+            on = on && is_accepted(pipe, batch, &c.piece);
+            next = cursor; /* the passes were planned in the same place */
             if (on)
                 gx__plan_next(plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
         }
         on = on && gx__group_start(pipe, batch);
     }
-    pthread_mutex_lock(&pipe->lock);
-    batch->fed = true;
-    bool done = !batch->open;
-    pthread_mutex_unlock(&pipe->lock);
-    if (done)
-        gx__batch_end(pipe->engine, batch);
+    if (!left)
+        end_feeding(pipe, batch);
     gx__float_env_restore(&caller);
-    return true;
+    return !left;
 }
 
 void gx__pipe_drain(struct gx_pipe *pipe)

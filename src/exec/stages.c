@@ -270,7 +270,7 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
 {
     struct gx_device *device = &pipe->engine->device;
     size_t since = 0; /* the first piece since the last barrier */
-    bool scratch = false, buffers = uses_buffers(&f->group);
+    bool scratch = false, buffers = uses_buffers(&f->group), alone = f->group.dispatches == 1;
     if (buffers) /* earlier commands may have written them */
         add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
     for (size_t k = 0; k < f->group.count; k++) {
@@ -283,7 +283,9 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
             kernel.key.param[GX_PARAM_LOG2_TABLE] =
                 pipe->resolved[p->index].kernel.key.param[GX_PARAM_LOG2_TABLE];
         }
-        bool needs = f->set->scratch && gx__dispatch_scratch(device, &kernel, p->n, p->step);
+        /* working it out takes some us, and a dispatch that is alone waits for no other */
+        bool needs =
+            f->set->scratch && (alone || gx__dispatch_scratch(device, &kernel, p->n, p->step));
         bool waits = needs && scratch;
         for (size_t e = since; e < k && buffers; e++)
             waits |= depends(&f->group.pieces[e], p);

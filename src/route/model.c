@@ -142,21 +142,6 @@ static bool predict_from(const struct gx_model *model, const struct gx_kind *kin
     return known;
 }
 
-/* The nearest size comes first. A similar one of which as many were measured together says more
- * than the same one of which only a few were: the time of few is mostly the launch. */
-static bool predict_near(const struct gx_model *model, const struct gx_kind *kind, double n,
-                         struct gx_prediction *p)
-{
-    bool known = false;
-    for (int beyond = 0; beyond < 2 && !known; beyond++) {
-        known = predict_from(model, kind, 0, n, beyond, p);
-        for (int apart = 1; apart <= SIZES_APART && !known; apart++)
-            known = predict_from(model, kind, -apart, n, beyond, p) ||
-                    predict_from(model, kind, apart, n, beyond, p);
-    }
-    return known;
-}
-
 /* Several as one of the same size, several times. */
 static bool predict_singly(const struct gx_model *model, const struct gx_kind *kind, double n,
                            struct gx_prediction *p)
@@ -170,14 +155,22 @@ static bool predict_singly(const struct gx_model *model, const struct gx_kind *k
     return true;
 }
 
+/* The nearest size comes first. A similar one of which as many were measured together says more
+ * than the same one of which only a few were: the time of few is mostly the launch. */
 static bool predict_sized(const struct gx_model *model, const struct gx_kind *kind, double n,
                           struct gx_prediction *p)
 {
-    bool single = gx__op_traits(kind->op)->single;
+    const bool single = gx__op_traits(kind->op)->single;
+    bool known = false;
     if (single && !log2_of(kind))
         return predict_kind(model, kind, n, p);
-    return predict_near(model, kind, n, p) ||
-           (single && n > 0 && predict_singly(model, kind, n, p));
+    for (int beyond = 0; beyond < 2 && !known; beyond++) {
+        known = predict_from(model, kind, 0, n, beyond, p);
+        for (int apart = 1; apart <= SIZES_APART && !known; apart++)
+            known = predict_from(model, kind, -apart, n, beyond, p) ||
+                    predict_from(model, kind, apart, n, beyond, p);
+    }
+    return known || (single && n > 0 && predict_singly(model, kind, n, p));
 }
 
 static bool has_sizes(gx_op op)

@@ -273,24 +273,21 @@ static void finish_jobs(struct gx_shard *shard, size_t end, uint64_t ns)
     shard->next = end;
 }
 
-/* Runs the jobs from `next` on as one batch. False: the device failed, or the round must stop. */
-static bool run_batch(struct gx_shard *shard, bool alone)
+/* Takes the results of a batch of the jobs from `next` on. False: the device failed, or the round
+ * must stop. */
+static bool take_batch(struct gx_shard *shard, const struct gx_batch *batch, uint64_t ns,
+                       bool alone)
 {
-    struct gx_batch batch;
     struct gx_device_slot *slot = shard->candidate->slot;
     struct gx_engine *engine = shard->candidate->engine;
-    size_t first = shard->next;
-    set_batch(shard, &batch);
-    uint64_t start = gx__engine_now(engine);
-    gx__compose_run(engine, &batch);
-    uint64_t ns = gx__engine_now(engine) - start;
-    size_t end = batch.status == GX_OK ? shard->share.jobs : first + batch.failed;
-    if (batch.status != GX_OK) {
-        shard->status = batch.status;
-        shard->error = batch.error;
+    const size_t first = shard->next;
+    size_t end = batch->status == GX_OK ? shard->share.jobs : first + batch->failed;
+    if (batch->status != GX_OK) {
+        shard->status = batch->status;
+        shard->error = batch->error;
     }
-    if (gx__health_is_failure(batch.status) && !slot->host && !shard->ws->only)
-        gx__health_failed(&shard->ws->router->slots, slot, engine, batch.status);
+    if (gx__health_is_failure(batch->status) && !slot->host && !shard->ws->only)
+        gx__health_failed(&shard->ws->router->slots, slot, engine, batch->status);
     size_t right = slot->host ? end : compare(shard, first, end, ns);
     if (right < end) { /* the others count only if all of their elements were verified */
         size_t sure = first;
@@ -300,25 +297,25 @@ static bool run_batch(struct gx_shard *shard, bool alone)
             finish_jobs(shard, sure, ns);
         return false;
     }
-    if (!slot->host && batch.status == GX_OK && atomic_load(&engine->lost)) {
+    if (!slot->host && batch->status == GX_OK && atomic_load(&engine->lost)) {
         shard->status = gx__refuse(&shard->error, GX_ERR_DEVICE,
                                    "another call has found that the device gives wrong results");
         return false;
     }
-    bool refused = batch.status != GX_OK && gx__outcome_refused(&shard->reports[end]);
+    bool refused = batch->status != GX_OK && gx__outcome_refused(&shard->reports[end]);
     if (refused && !slot->host && !is_refusal_right(shard, end))
         return false;
     finish_jobs(shard, end, ns);
     alone &= atomic_load(&slot->active) == 1;
-    if (batch.status == GX_OK && alone && !shard->spare && !shard->call->mode &&
+    if (batch->status == GX_OK && alone && !shard->spare && !shard->call->mode &&
         !shard->failed_over)
-        gx__learn(shard->ws->router->slots.instance, slot, batch.jobs, batch.count,
+        gx__learn(shard->ws->router->slots.instance, slot, batch->jobs, batch->count,
                   shard->call->path, ns, shard->together);
     if (refused) {
         clear_status(shard);
         shard->next = end + 1; /* its report has the status */
     }
-    return batch.status == GX_OK || refused;
+    return batch->status == GX_OK || refused;
 }
 
 /* A refused job stops the jobs after it, unless other shards may already have done parts of them.
@@ -332,6 +329,8 @@ static bool has_more(const struct gx_shard *shard)
 void gx__shard_run(struct gx_shard *shard)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
+    struct gx_engine *engine = shard->candidate->engine;
+    struct gx_batch batch;
     clear_status(shard);
     if (!gx__shard_make_jobs(shard)) {
         shard->status = gx__refuse(&shard->error, GX_ERR_OUT_OF_MEMORY,
@@ -339,7 +338,11 @@ void gx__shard_run(struct gx_shard *shard)
         return;
     }
     bool alone = atomic_fetch_add(&slot->active, 1) == 0;
-    while (has_more(shard) && run_batch(shard, alone))
-        ;
+    for (bool on = true; on && has_more(shard);) {
+        set_batch(shard, &batch);
+        uint64_t start = gx__engine_now(engine);
+        gx__compose_run(engine, &batch);
+        on = take_batch(shard, &batch, gx__engine_now(engine) - start, alone);
+    }
     atomic_fetch_sub(&slot->active, 1);
 }

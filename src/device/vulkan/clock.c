@@ -39,21 +39,26 @@ static bool can_calibrate(const struct vk_device *device)
     return ticks && host;
 }
 
-/* Under the clock's lock. On failure the old pair stays in use. */
-static void calibrate(struct vk_device *device, uint64_t now)
+void gx__vk_clock_calibrate(struct vk_device *device)
 {
     const VkCalibratedTimestampInfoEXT infos[] = {
         {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
          .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
         {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = HOST_DOMAIN}};
     struct vk_clock *clock = &device->clock;
-    uint64_t read[2], deviation;
-    clock->calibrated_at = now;
-    if (device->fn.vkGetCalibratedTimestampsEXT(device->handle, 2, infos, read, &deviation) !=
-        VK_SUCCESS)
+    uint64_t read[2], deviation, now = gx__now_ns();
+    if (!clock->calibrates)
         return;
-    clock->ticks = read[0];
-    clock->host_ns = gx__os_ticks_ns(read[1]);
+    pthread_mutex_lock(&clock->lock);
+    bool due = now - clock->calibrated_at > CALIBRATION_NS;
+    if (due)
+        clock->calibrated_at = now;
+    if (due && device->fn.vkGetCalibratedTimestampsEXT(device->handle, 2, infos, read,
+                                                       &deviation) == VK_SUCCESS) {
+        clock->ticks = read[0];
+        clock->host_ns = gx__os_ticks_ns(read[1]);
+    }
+    pthread_mutex_unlock(&clock->lock);
 }
 
 /* ---- without that: one stamp ---- */
@@ -92,7 +97,7 @@ gx_status gx__vk_clock_open(struct vk_device *device)
         return GX_OK;
     if (!device->clock.calibrates)
         return stamp_once(device);
-    calibrate(device, gx__now_ns());
+    gx__vk_clock_calibrate(device);
     return GX_OK;
 }
 
@@ -116,8 +121,6 @@ void gx__vk_clock_convert(struct vk_device *device, uint64_t mask, uint64_t subm
         return;
     pthread_mutex_lock(&clock->lock);
     uint64_t now = gx__now_ns();
-    if (clock->calibrates && now - clock->calibrated_at > CALIBRATION_NS)
-        calibrate(device, now);
     uint64_t first = convert(device, stamps[0], mask);
     uint64_t last = convert(device, stamps[count - 1], mask);
     if (last > now)

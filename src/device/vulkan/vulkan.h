@@ -252,6 +252,8 @@ extern _Atomic uint64_t gx__vk_patience_ns;
 /* ---- clock.c ---- */
 
 gx_status gx__vk_clock_open(struct vk_device *device);
+/* Reads both clocks if that is possible and due. On failure what was read before stays in use. */
+void gx__vk_clock_calibrate(struct vk_device *device);
 /* Converts increasing ticks of a queue, whose counter has the bits of mask, to nanoseconds of
  * gx__now_ns, for work that was submitted then and is done now. */
 void gx__vk_clock_convert(struct vk_device *device, uint64_t mask, uint64_t submitted_ns,
