@@ -177,7 +177,8 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
     do
         s = gx__buf_create(engine, bytes, flags, buf);
     while (s == GX_ERR_OUT_OF_DEVICE_MEMORY && gx__turn_next(&turn)); /* jobs hold some */
-    gx__turn_end(&turn);
+    if (turn.has)
+        gx__turn_end(&turn);
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "buffer of %zu bytes on '%s': %s", bytes,
                  engine->device.info.name, gx_status_message(s));

@@ -73,20 +73,21 @@ gx_status gx__composition_tasks(struct gx_composition *c, const struct gx_task *
 static gx_status do_step(struct gx_composition *c, const struct gx_part_step *step)
 {
     gx_status s = GX_OK;
+    c->time = 0;
     if (c->caller->plan)
         return step->tasks && step->times
-                   ? gx__composition_tasks(c, c->tasks, step->tasks(c->user, 0, c->tasks),
+                   ? gx__composition_tasks(c, c->tasks, step->tasks(c, c->tasks),
                                            step->times * c->rounds)
                    : GX_OK;
-    for (size_t i = 0; i < step->times && s == GX_OK; i++) {
+    for (; c->time < step->times && s == GX_OK; c->time++) {
         const uint32_t groups = c->outcome->groups;
         if (step->before)
-            step->before(c->user, i);
+            step->before(c);
         if (step->tasks)
-            s = gx__composition_tasks(c, c->tasks, step->tasks(c->user, i, c->tasks), 1);
+            s = gx__composition_tasks(c, c->tasks, step->tasks(c, c->tasks), 1);
         c->wrote |= step->writes && c->outcome->groups != groups;
         if (s == GX_OK && step->after)
-            s = step->after(c->user, i);
+            s = step->after(c);
     }
     return s;
 }

@@ -11,15 +11,17 @@
 #include "base/threads.h"
 #include "exec/buffer.h"
 
-/* One step: work of the host, tasks for the device, work of the host, `times` times; i counts them.
- * Each part may be missing. */
+struct gx_composition;
+
+/* One step: work of the host, tasks for the device, work of the host, `times` times; the
+ * composition's `time` counts them. Each part may be missing. */
 struct gx_part_step {
     size_t times;
-    void (*before)(void *user, size_t i);
+    void (*before)(struct gx_composition *c);
     size_t together; /* most tasks at once */
     /* Sets the tasks, which run as one batch, and returns how many there are. */
-    size_t (*tasks)(void *user, size_t i, struct gx_task *tasks);
-    gx_status (*after)(void *user, size_t i);
+    size_t (*tasks)(struct gx_composition *c, struct gx_task *tasks);
+    gx_status (*after)(struct gx_composition *c);
     bool writes; /* its tasks write the results of the job */
 };
 
@@ -58,9 +60,9 @@ struct gx_composition {
     /* The runner's: */
     struct gx_task *tasks, task; /* of a step */
     struct gx_plan plan;         /* of the steps, if they are planned, not run: caller->plan */
-    size_t round;
-    int lacking; /* the temporary for which there was no memory; -1: none */
-    bool wrote;  /* some results of the job are there, which may have replaced operands */
+    size_t round, time;          /* of the step that is done */
+    int lacking;                 /* the temporary for which there was no memory; -1: none */
+    bool wrote; /* some results of the job are there, which may have replaced operands */
 };
 
 /* Lowers and runs; on failure nothing was written, unless the device failed. A lowering sets steps

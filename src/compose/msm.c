@@ -146,32 +146,28 @@ static gx_status set_piece(struct msm *m)
 
 /* ---- steps: scalars ---- */
 
-static size_t convert(void *user, size_t i, struct gx_task *task)
+static size_t convert(struct gx_composition *c, struct gx_task *task)
 {
-    const struct msm *m = user;
-    const struct gx_task *job = m->c->job;
-    (void)i;
+    const struct gx_task *job = c->job;
     *task = (struct gx_task){.op = GX_FROM_MONT,
                              .field = job->field,
                              .n = job->n,
                              .a = job->a,
-                             .out = m->c->temporary[SCALARS].at,
+                             .out = c->temporary[SCALARS].at,
                              .trusted = job->trusted};
     gx__task_complete(task);
     return 1;
 }
 
 /* If there is no room for the copy, they stay where they are. */
-static gx_status upload(void *user, size_t i)
+static gx_status upload(struct gx_composition *c)
 {
-    struct msm *m = user;
-    struct gx_engine *engine = m->c->engine;
-    const uint64_t start = gx__engine_now(engine);
-    (void)i;
-    gx_status s = gx__buf_fill(m->c->temporary[SCALARS].at.buf, m->c->job->a.host, m->scalar_bytes,
-                               m->c->job->n);
-    m->c->outcome->upload_ns += gx__engine_now(engine) - start;
-    m->scalars = s == GX_OK ? m->c->temporary[SCALARS].at : m->c->job->a;
+    struct msm *m = c->user;
+    const uint64_t start = gx__engine_now(c->engine);
+    gx_status s =
+        gx__buf_fill(c->temporary[SCALARS].at.buf, c->job->a.host, m->scalar_bytes, c->job->n);
+    c->outcome->upload_ns += gx__engine_now(c->engine) - start;
+    m->scalars = s == GX_OK ? c->temporary[SCALARS].at : c->job->a;
     return gx__out_of_memory(s) ? GX_OK : s;
 }
 
@@ -188,20 +184,20 @@ static void set_work(struct msm *m)
         m->scalars = m->c->temporary[SCALARS].at;
 }
 
-static gx_status clear_results(void *user, size_t i)
+static gx_status clear_results(struct gx_composition *c)
 {
-    struct msm *m = user;
-    (void)i;
+    struct msm *m = c->user;
     set_work(m);
     for (size_t k = 0; k < m->results; k++)
         gx__xyzz_set_infinity(&m->result[k]);
     return GX_OK;
 }
 
-static size_t sum_pieces(void *user, size_t i, struct gx_task *tasks)
+static size_t sum_pieces(struct gx_composition *c, struct gx_task *tasks)
 {
-    struct msm *m = user;
-    size_t done = i * m->together, count = (size_t)gx__least(all_pieces(m) - done, m->together);
+    struct msm *m = c->user;
+    size_t done = c->time * m->together,
+           count = (size_t)gx__least(all_pieces(m) - done, m->together);
     set_work(m);
     for (size_t k = 0; k < count; k++)
         set_piece_task(m, done + k, m->out + k * sums_bytes(m), &tasks[k]);
@@ -217,11 +213,12 @@ static void finish_piece(void *user, size_t k, uint32_t worker)
                      &m->part[k]);
 }
 
-static gx_status add_up(void *user, size_t i)
+static gx_status add_up(struct gx_composition *c)
 {
-    struct msm *m = user;
-    size_t done = i * m->together, count = (size_t)gx__least(all_pieces(m) - done, m->together);
-    gx__threads_spread(m->c->engine->instance, count, finish_piece, m);
+    struct msm *m = c->user;
+    size_t done = c->time * m->together,
+           count = (size_t)gx__least(all_pieces(m) - done, m->together);
+    gx__threads_spread(c->engine->instance, count, finish_piece, m);
     for (size_t k = 0; k < count; k++)
         gx__xyzz_add(m->curve, &m->result[(done + k) / pieces_of(m)], &m->part[k]);
     return GX_OK;
@@ -235,13 +232,12 @@ static void write_result(void *user, size_t i, uint32_t worker)
                   m->bytes + i * m->c->job->element[GX_OUT]);
 }
 
-static gx_status write_results(void *user, size_t i)
+static gx_status write_results(struct gx_composition *c)
 {
-    const struct msm *m = user;
-    const struct gx_place *out = &m->c->job->out;
-    size_t bytes = gx__operand_bytes(m->c->job, GX_OUT);
-    (void)i;
-    gx__threads_spread(m->c->engine->instance, m->results, write_result, user);
+    struct msm *m = c->user;
+    const struct gx_place *out = &c->job->out;
+    size_t bytes = gx__operand_bytes(c->job, GX_OUT);
+    gx__threads_spread(c->engine->instance, m->results, write_result, m);
     if (out->buf)
         return gx__buf_write(out->buf, out->offset, m->bytes, bytes);
     memcpy(out->host, m->bytes, bytes);

@@ -44,10 +44,10 @@ static size_t points_together(const struct filling *f)
     return TOGETHER / f->sums.parts;
 }
 
-static size_t make_multiples(void *user, size_t i, struct gx_task *task)
+static size_t make_multiples(struct gx_composition *c, struct gx_task *task)
 {
-    struct filling *f = user;
-    f->first = i * f->block;
+    struct filling *f = c->user;
+    f->first = c->time * f->block;
     f->count = (size_t)gx__least(f->block, f->points->count - f->first);
     *task = (struct gx_task){.op = GX_OP_MSM_SUMS,
                              .field = f->points->curve->info.base_field,
@@ -82,11 +82,10 @@ static void make_affine(void *user, size_t part, uint32_t worker)
     }
 }
 
-static gx_status write_block(void *user, size_t i)
+static gx_status write_block(struct gx_composition *c)
 {
-    struct filling *f = user;
+    struct filling *f = c->user;
     const size_t each = affine_bytes(f);
-    (void)i;
     gx__threads_spread(f->c->engine->instance,
                        (f->count + points_together(f) - 1) / points_together(f), make_affine, f);
     return gx__buf_write(f->table, f->first * each, f->c->temporary[AFFINE].at.host,

@@ -188,34 +188,33 @@ static void set_block(struct six_step *l, size_t i)
     l->columns = gx__least(l->each_columns, ((uint64_t)1 << l->log2[1]) - l->first);
 }
 
-static void gather(void *user, size_t i)
+static void gather(struct gx_composition *c)
 {
-    struct six_step *l = user;
-    set_block(l, i);
+    struct six_step *l = c->user;
+    set_block(l, c->time);
     spread(l, (size_t)1 << l->log2[0], gather_row);
 }
 
-static size_t transform_columns(void *user, size_t i, struct gx_task *task)
+static size_t transform_columns(struct gx_composition *c, struct gx_task *task)
 {
-    struct six_step *l = user;
-    set_block(l, i);
-    return small_task(l, 0, l->c->temporary[BLOCK].at, l->columns, task);
+    struct six_step *l = c->user;
+    set_block(l, c->time);
+    return small_task(l, 0, c->temporary[BLOCK].at, l->columns, task);
 }
 
-static gx_status scatter(void *user, size_t i)
+static gx_status scatter(struct gx_composition *c)
 {
-    const struct six_step *l = user;
+    const struct six_step *l = c->user;
     uint64_t each = rows_each(l), n1 = (uint64_t)1 << l->log2[0];
-    (void)i;
     spread(l, (size_t)((n1 + each - 1) / each), scatter_rows);
     return GX_OK;
 }
 
-static size_t transform_rows(void *user, size_t i, struct gx_task *task)
+static size_t transform_rows(struct gx_composition *c, struct gx_task *task)
 {
-    const struct six_step *l = user;
-    uint64_t first = i * l->each_rows, n1 = (uint64_t)1 << l->log2[0];
-    struct gx_place at = l->c->temporary[MIDDLE].at;
+    const struct six_step *l = c->user;
+    uint64_t first = c->time * l->each_rows, n1 = (uint64_t)1 << l->log2[0];
+    struct gx_place at = c->temporary[MIDDLE].at;
     at.host = (char *)at.host + ((size_t)first << l->log2[1]) * ELEMENT_BYTES;
     return small_task(l, 1, at, gx__least(l->each_rows, n1 - first), task);
 }
@@ -277,13 +276,12 @@ static void set_twiddles(struct six_step *l)
 
 /* Before the first transform. Each is read before any of its result is written, so in place works.
  */
-static gx_status fetch(void *user, size_t i)
+static gx_status fetch(struct gx_composition *c)
 {
-    struct six_step *l = user;
+    struct six_step *l = c->user;
     const struct gx_place *a = &l->job->a;
-    struct gx_temporary *t = l->c->temporary;
-    (void)i;
-    if (l->c->round)
+    struct gx_temporary *t = c->temporary;
+    if (c->round)
         return GX_OK;
     l->middle = t[MIDDLE].at.host;
     l->block = t[BLOCK].at.host;
@@ -294,16 +292,15 @@ static gx_status fetch(void *user, size_t i)
     return s == GX_OK ? check_input(l) : s;
 }
 
-static gx_status store(void *user, size_t i)
+static gx_status store(struct gx_composition *c)
 {
-    struct six_step *l = user;
+    struct six_step *l = c->user;
     const struct gx_place *out = &l->job->out;
-    (void)i;
     l->first = 0;
     spread(l, (size_t)1 << l->log2[0], store_row);
-    if (!out->buf || l->c->round + 1 < l->c->rounds)
+    if (!out->buf || c->round + 1 < c->rounds)
         return GX_OK;
-    return gx__buf_write(out->buf, out->offset, l->out, l->c->temporary[OUTPUT].bytes);
+    return gx__buf_write(out->buf, out->offset, l->out, c->temporary[OUTPUT].bytes);
 }
 
 /* At most `most` of them at once, but one at least. */

@@ -44,27 +44,21 @@ static size_t copy(const struct gx_composition *c, struct gx_place from, struct 
     return 1;
 }
 
-static size_t copy_in(void *user, size_t i, struct gx_task *task)
+static size_t copy_in(struct gx_composition *c, struct gx_task *task)
 {
-    const struct gx_composition *c = user;
-    (void)i;
     return copy(c, c->job->a, input(c), GX_A, task);
 }
 
-static size_t transform(void *user, size_t i, struct gx_task *task)
+static size_t transform(struct gx_composition *c, struct gx_task *task)
 {
-    const struct gx_composition *c = user;
-    (void)i;
     *task = *c->job;
     task->a = input(c);
     task->out = c->temporary[RESULT].at;
     return 1;
 }
 
-static size_t copy_out(void *user, size_t i, struct gx_task *task)
+static size_t copy_out(struct gx_composition *c, struct gx_task *task)
 {
-    const struct gx_composition *c = user;
-    (void)i;
     return copy(c, c->temporary[RESULT].at, c->job->out, GX_OUT, task);
 }
 
@@ -82,7 +76,6 @@ static gx_status lower(struct gx_composition *c)
 
 gx_status gx__compose_upload(struct gx_composition *c)
 {
-    c->user = c;
     c->held = true;
     if (!c->caller->plan)
         gx__tables_hold(c->engine);

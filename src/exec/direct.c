@@ -353,7 +353,8 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
             enough = turn.tried && run_pass(&d);
             while (!enough && gx__turn_next(&turn))
                 enough = run_pass(&d);
-            gx__turn_end(&turn);
+            if (turn.has)
+                gx__turn_end(&turn);
         }
         if (!enough && batch->attempt) {
             batch->next = d.i;

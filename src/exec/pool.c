@@ -39,8 +39,7 @@ static void wake(struct gx_pool *pool)
         pthread_cond_broadcast(&pool->freed);
 }
 
-/* keep: for a buffer. */
-static gx_status reserve(struct gx_pool *pool, size_t bytes, bool keep)
+gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes)
 {
     if (!bytes || pool->limit == SIZE_MAX)
         return GX_OK;
@@ -53,35 +52,21 @@ static gx_status reserve(struct gx_pool *pool, size_t bytes, bool keep)
             break;
         pthread_cond_wait(&pool->freed, &pool->lock);
     }
-    if (fits) {
-        pool->reserved += bytes;
-        pool->kept += keep ? bytes : 0;
-    }
+    pool->reserved += fits ? bytes : 0;
     pool->serving++;
     wake(pool); /* the next in line may fit too */
     pthread_mutex_unlock(&pool->lock);
     return fits ? GX_OK : GX_ERR_OUT_OF_DEVICE_MEMORY;
 }
 
-gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes)
-{
-    return reserve(pool, bytes, false);
-}
-
-static void release(struct gx_pool *pool, size_t bytes, bool keep)
+void gx__pool_release(struct gx_pool *pool, size_t bytes)
 {
     if (!bytes || pool->limit == SIZE_MAX)
         return;
     pthread_mutex_lock(&pool->lock);
     pool->reserved -= bytes;
-    pool->kept -= keep ? bytes : 0;
     wake(pool);
     pthread_mutex_unlock(&pool->lock);
-}
-
-void gx__pool_release(struct gx_pool *pool, size_t bytes)
-{
-    release(pool, bytes, false);
 }
 
 bool gx__pool_waited_for(struct gx_pool *pool)
@@ -237,16 +222,18 @@ void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
 gx_status gx__pool_alloc(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                          struct gx_mem *mem)
 {
-    gx_status s = reserve(pool, bytes, true);
+    gx_status s = gx__pool_reserve(pool, bytes);
     if (s != GX_OK)
         return s;
     pthread_mutex_lock(&pool->lock);
     s = get_memory(pool, kind, bytes, mem);
+    pool->kept += s == GX_OK ? bytes : 0;
+    wake(pool); /* those for whom there will not be room now */
     pthread_mutex_unlock(&pool->lock);
     if (s == GX_OK)
         gx__guard_set(pool->device, mem, bytes);
     else
-        release(pool, bytes, true);
+        gx__pool_release(pool, bytes);
     return s;
 }
 
@@ -256,8 +243,9 @@ void gx__pool_free(struct gx_pool *pool, struct gx_mem *mem, size_t bytes)
     free_memory(pool, mem);
     pthread_mutex_lock(&pool->lock);
     let_go(pool, bytes);
+    pool->kept -= bytes;
     pthread_mutex_unlock(&pool->lock);
-    release(pool, bytes, true);
+    gx__pool_release(pool, bytes);
 }
 
 void gx__pool_close(struct gx_pool *pool)

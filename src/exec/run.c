@@ -293,7 +293,8 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch)
     gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : get_ready(pipe);
     while (waits && gx__out_of_memory(s) && gx__turn_next(&turn))
         s = get_ready(pipe);
-    gx__turn_end(&turn);
+    if (turn.has)
+        gx__turn_end(&turn);
     if (batch->held && gx__out_of_memory(s) && gx__tables_drop_idle(engine))
         s = get_ready(pipe);
     return s;

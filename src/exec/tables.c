@@ -440,10 +440,9 @@ bool gx__turn_next(struct gx_turn *turn)
     return may;
 }
 
-void gx__turn_end(struct gx_turn *turn)
+void gx__turn_end(const struct gx_turn *turn)
 {
-    if (turn->has)
-        end_turn(turn->engine);
+    end_turn(turn->engine);
 }
 
 void gx__tables_close(struct gx_engine *engine)

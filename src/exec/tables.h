@@ -91,8 +91,8 @@ struct gx_turn {
 /* Waits for its turn, and once it has tried, until those that hold memory have let go and what
  * nobody uses has been dropped. False: it need not try again. */
 bool gx__turn_next(struct gx_turn *turn);
-/* Follows in any case. */
-void gx__turn_end(struct gx_turn *turn);
+/* Must follow if `has`. */
+void gx__turn_end(const struct gx_turn *turn);
 static inline bool gx__tables_wanted(struct gx_tables *tables)
 {
     return atomic_load_explicit(&tables->wanted, memory_order_relaxed);

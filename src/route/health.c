@@ -6,7 +6,6 @@
 #include "route/health.h"
 
 #include "base/clock.h"
-#include "base/float_env.h"
 #include "base/log.h"
 
 #define REST_NS           100000000u
@@ -113,22 +112,13 @@ void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs)
 
 /* ---- coming back ---- */
 
-static gx_status test(struct gx_engine *engine, struct gx_error *error)
-{
-    struct gx_float_env caller;
-    gx__float_env_default(&caller);
-    gx_status s = gx__self_test(engine, error);
-    gx__float_env_restore(&caller);
-    return s;
-}
-
 /* Opens and tests the device; called by one thread at a time. */
 static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *slot,
                          struct gx_engine **engine, struct gx_error *error)
 {
     gx_status s = gx__slot_open(slots, slot->name, engine, error);
     if (s == GX_OK) {
-        s = test(*engine, error);
+        s = gx__self_test(*engine, error);
         if (s != GX_OK)
             gx__engine_release(*engine);
     }

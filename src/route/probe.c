@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/float_env.h"
 #include "base/log.h"
 #include "compose/compose.h"
 #include "exec/plan.h"
@@ -159,13 +160,16 @@ static gx_status test_op(struct gx_engine *engine, struct gx_sampler *sampler, g
 gx_status gx__self_test(struct gx_engine *engine, struct gx_error *error)
 {
     struct gx_sampler sampler = {.seed = 1};
+    struct gx_float_env caller;
     gx_status s = GX_OK;
     uint32_t none;
+    gx__float_env_default(&caller);
     for (gx_field field = 1; field < GX_FIELD_END && s == GX_OK; field++) {
         for (size_t i = 0; i < gx__standard_op_count && s == GX_OK; i++)
             s = test_op(engine, &sampler, gx__standard_ops[i], field, error);
         if (s == GX_OK && gx__op_traits(gx__plain_op)->tested(engine->instance, field, 0, &none))
             s = probe_check(engine, &sampler, field, error);
     }
+    gx__float_env_restore(&caller);
     return s;
 }

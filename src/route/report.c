@@ -6,15 +6,13 @@
 
 #include "route/workspace.h"
 
-static bool has_job(const struct gx_shard *shard, size_t j)
+/* The elements of job j that are in the shard; false: none. */
+static bool find_part(const struct gx_shard *shard, size_t j, struct gx_range *range)
 {
-    return j >= shard->share.job && j - shard->share.job < shard->share.jobs;
-}
-
-/* The elements of job j that are in the shard, which has it. */
-static struct gx_range part_of(const struct gx_shard *shard, size_t j)
-{
-    return gx__share_range(shard->round, &shard->share, j - shard->share.job);
+    if (j < shard->share.job || j - shard->share.job >= shard->share.jobs)
+        return false;
+    *range = gx__share_range(shard->round, &shard->share, j - shard->share.job);
+    return true;
 }
 
 /* ---- candidates ---- */
@@ -41,9 +39,9 @@ void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
         uint64_t meant = 0;
         for (size_t k = 0; k < ws->shards; k++) {
             const struct gx_shard *shard = &ws->shard[k];
-            if (!has_job(shard, j))
+            struct gx_range range;
+            if (!find_part(shard, j, &range))
                 continue;
-            struct gx_range range = part_of(shard, j);
             if (shard->candidate == candidate && j - shard->share.job < shard->next)
                 c->elements += range.n;
             if (shard->meant_for == candidate)
@@ -110,10 +108,10 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     gx__outcome_clear(r, ws->only ? r->reason : ws->decision.reason);
     for (size_t k = 0; k < ws->shards; k++) {
         const struct gx_shard *shard = &ws->shard[k];
-        if (!has_job(shard, j))
+        struct gx_range range;
+        if (!find_part(shard, j, &range))
             continue;
         size_t i = j - shard->share.job;
-        struct gx_range range = part_of(shard, j);
         const struct gx_outcome *part = &shard->reports[i];
         if (shard->failed_over)
             r->reason = GX_REASON_FALLBACK;

@@ -366,8 +366,10 @@ static gx_status run_verified(struct gx_workspace *ws, struct gx_call *call, siz
 static gx_status run_any(struct gx_router *router, struct gx_call *call, struct gx_engine *only)
 {
     struct gx_rounds rounds;
+    struct gx_float_env caller;
     struct gx_workspace *ws = gx__workspace_take(router);
     gx_status s = ws ? find_rounds(ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
+    gx__float_env_default(&caller);
     if (s != GX_OK) {
         gx__explain(&call->error, "no memory to choose a device");
         gx__fail_before(router, call, 0, 0, s);
@@ -395,6 +397,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
         else if (s != GX_OK)
             gx__not_run(router, call, i + n, s == GX_ERR_CANCELLED ? s : GX_ERR_NOT_RUN);
     }
+    gx__float_env_restore(&caller);
     if (ws)
         gx__workspace_give(ws);
     return s;
@@ -410,10 +413,7 @@ void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct
                            .submit_ns = batch->submit_ns,
                            .queued_ns = batch->queued_ns,
                            .cancel = batch->cancel};
-    struct gx_float_env caller;
-    gx__float_env_default(&caller);
     batch->status = run_any(router, &call, engine);
-    gx__float_env_restore(&caller);
     batch->failed = batch->status == GX_OK ? GX_NO_JOB : call.failed;
     batch->error = call.error;
 }
@@ -456,10 +456,7 @@ gx_status gx__router_run(void *user, struct gx_call *call)
         gx__report_alone(host, call, 0, call->count);
         s = gx__take_result(call, &batch, 0);
     } else {
-        struct gx_float_env caller;
-        gx__float_env_default(&caller);
         s = run_any(router, call, NULL);
-        gx__float_env_restore(&caller);
     }
     if (host)
         gx__engine_release(host);
@@ -467,6 +464,14 @@ gx_status gx__router_run(void *user, struct gx_call *call)
 }
 
 /* ---- planning without running ---- */
+
+static void propose(struct gx_proposal *p, struct gx_engine *engine, gx_reason reason,
+                    const struct gx_call *call, const struct gx_task *jobs, size_t count)
+{
+    p->engine = gx__engine_acquire(engine);
+    p->reason = reason;
+    gx__batch_set(&p->batch, call, jobs, 0, count);
+}
 
 /* Proposes the largest share of the round. */
 static gx_status propose_round(struct gx_call *call, const struct gx_task *jobs,
@@ -487,9 +492,8 @@ static gx_status propose_round(struct gx_call *call, const struct gx_task *jobs,
     if (s == GX_OK && !gx__shard_make_jobs(most))
         s = GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
-        gx__batch_set(&p->batch, call, most->jobs, 0, most->share.jobs);
-        p->engine = gx__engine_acquire(most->candidate->engine);
-        p->reason = ws->decision.reason;
+        propose(p, most->candidate->engine, ws->decision.reason, call, most->jobs,
+                most->share.jobs);
         p->considered.reason = p->reason;
         gx__report_candidates(ws, 0, jobs[0].n, &p->considered);
     }
@@ -504,10 +508,8 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
     const struct gx_task *jobs = &call->jobs[first];
     bool only;
     if (!first && host && is_cpu_only(router, host->slot, call, &only)) {
-        p->engine = gx__engine_acquire(host);
-        p->reason = cpu_only_reason(call->jobs, only);
         p->count = call->count;
-        gx__batch_set(&p->batch, call, jobs, 0, p->count);
+        propose(p, host, cpu_only_reason(call->jobs, only), call, jobs, p->count);
         return GX_OK;
     }
     if (runs_elsewhere(p->ws, call, first,
@@ -524,9 +526,7 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
     }
     if (s != GX_OK || !home)
         return s == GX_OK ? propose_round(call, jobs, p) : s;
-    p->engine = gx__engine_acquire(home);
-    p->reason = GX_REASON_RESIDENT;
-    gx__batch_set(&p->batch, call, jobs, 0, p->count);
+    propose(p, home, GX_REASON_RESIDENT, call, jobs, p->count);
     return GX_OK;
 }
 
