@@ -19,7 +19,12 @@ enum { GX_COMMANDS = 3 }; /* of a group: upload, kernels, download */
 
 /* On the host-visible path `up` and `down` are `device`, and not owned. */
 struct gx_set {
-    struct gx_mem *up, *device, *down, *scratch;
+    union {
+        struct {
+            struct gx_mem *up, *device, *down, *scratch;
+        };
+        struct gx_mem *part[GX_SET_PARTS];
+    };
 };
 
 /* A group in flight. */

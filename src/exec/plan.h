@@ -21,6 +21,8 @@
 #define GX_PIECE_COLUMNS ((uint64_t)8)
 /* Elements that are read again at a time, through the memory of a group, to find a bad one. */
 #define GX_LOOK_ELEMS 64u
+/* Parts of the memory of a group: gx_set_bytes. */
+#define GX_SET_PARTS 4u
 /* Most groups in flight. */
 #define GX_SETS_MAX 8u
 /* Of a device that has not measured an empty submit. */
@@ -66,7 +68,12 @@ struct gx_group {
 /* Bytes that one group in flight uses, which the pool rounds up. Without `up`, all of it is in
  * `device`, which the host can access. */
 struct gx_set_bytes {
-    size_t up, device, down, scratch;
+    union {
+        struct {
+            size_t up, device, down, scratch;
+        };
+        size_t part[GX_SET_PARTS];
+    };
 };
 
 /* What planning and recording need to know about a job besides the job itself. */

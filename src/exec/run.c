@@ -67,60 +67,46 @@ static void put_sets(struct gx_pipe *pipe)
         struct gx_set *set = &pipe->set[i];
         if (set->up == set->device)
             set->up = set->down = NULL;
-        gx__pool_put(pool, &set->up);
-        gx__pool_put(pool, &set->device);
-        gx__pool_put(pool, &set->down);
-        gx__pool_put(pool, &set->scratch);
+        for (size_t k = 0; k < GX_SET_PARTS; k++)
+            gx__pool_put(pool, &set->part[k]);
     }
-    gx__pool_release(&pipe->engine->pool, pipe->reserved);
+    gx__pool_release(pool, pipe->reserved);
     pipe->sets = 0;
     pipe->reserved = 0;
 }
 
 static gx_status get_set(struct gx_pipe *pipe, const struct gx_plan *plan, struct gx_set *set)
 {
-    struct gx_device *device = &pipe->engine->device;
-    struct gx_pool *pool = &pipe->engine->pool;
-    const struct gx_set_bytes *bytes = &plan->set;
-    bool has_device = device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE);
+    bool has_device = pipe->engine->device.facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE);
     bool copies = plan->path == GX_PATH_DEVICE_LOCAL;
+    const enum gx_mem_kind kind[GX_SET_PARTS] = {
+        GX_MEM_UPLOAD, copies ? GX_MEM_DEVICE : GX_MEM_SHARED, GX_MEM_READBACK,
+        has_device ? GX_MEM_DEVICE : GX_MEM_SHARED};
+    gx_status s = GX_OK;
     *set = (struct gx_set){0};
-    gx_status s =
-        gx__pool_get(pool, copies ? GX_MEM_DEVICE : GX_MEM_SHARED, bytes->device, &set->device);
-    if (s == GX_OK && copies)
-        s = gx__pool_get(pool, GX_MEM_UPLOAD, bytes->up, &set->up);
-    if (s == GX_OK && copies)
-        s = gx__pool_get(pool, GX_MEM_READBACK, bytes->down, &set->down);
+    /* without copies, plan->set.up and down are 0 */
+    for (size_t i = 0; i < GX_SET_PARTS && s == GX_OK; i++)
+        s = gx__pool_get(&pipe->engine->pool, kind[i], plan->set.part[i], &set->part[i]);
     if (!copies)
         set->up = set->down = set->device;
-    if (s == GX_OK)
-        s = gx__pool_get(pool, has_device ? GX_MEM_DEVICE : GX_MEM_SHARED, bytes->scratch,
-                         &set->scratch);
     return s;
-}
-
-static bool suffices(size_t have, size_t want)
-{
-    return gx__bucket(have) >= want;
 }
 
 static bool serves(const struct gx_pipe *pipe, const struct gx_plan *plan)
 {
-    const struct gx_set_bytes *have = &pipe->have, *want = &plan->set;
-    return pipe->sets >= plan->sets && pipe->path == plan->path && suffices(have->up, want->up) &&
-           suffices(have->device, want->device) && suffices(have->down, want->down) &&
-           suffices(have->scratch, want->scratch);
+    bool enough = pipe->sets >= plan->sets && pipe->path == plan->path;
+    for (size_t i = 0; i < GX_SET_PARTS; i++)
+        enough &= gx__bucket(pipe->have.part[i]) >= plan->set.part[i];
+    return enough;
 }
 
 /* The blocks of the sets are large enough for the plan. False: not with a guard behind it. */
 static bool use_more(struct gx_pipe *pipe, const struct gx_plan *plan)
 {
     bool guarded = true;
-    for (uint32_t i = 0; i < pipe->sets && guarded; i++)
-        guarded = gx__guard_grow(pipe->set[i].up, plan->set.up) &&
-                  gx__guard_grow(pipe->set[i].device, plan->set.device) &&
-                  gx__guard_grow(pipe->set[i].down, plan->set.down) &&
-                  gx__guard_grow(pipe->set[i].scratch, plan->set.scratch);
+    for (uint32_t i = 0; i < pipe->sets; i++)
+        for (size_t k = 0; k < GX_SET_PARTS && guarded; k++)
+            guarded = gx__guard_grow(pipe->set[i].part[k], plan->set.part[k]);
     return guarded;
 }
 

@@ -229,9 +229,8 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
             f->group.bad_words + (p->bad_word + (size_t)(at / p->step)) * GX_BIND_ALIGN};
     if (scratch)
         d->bind[GX_BIND_SCRATCH].mem = f->set->scratch;
-    struct gx_mem *given[] = {f->set->scratch, f->set->up, f->set->device, f->set->down};
-    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
-        gx__guard_note(given[i], kernel, d->n);
+    for (size_t i = 0; i < GX_SET_PARTS; i++)
+        gx__guard_note(f->set->part[i], kernel, d->n);
     if (p->job->table == GX_TABLE_OF_ROOTS)
         d->bind[GX_BIND_TABLE].mem = &pipe->resolved[p->index].table->buf->mem;
 }
