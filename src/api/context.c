@@ -98,7 +98,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     ctx->mode = config.mode;
     s = own_strings(&ctx->instance.config);
     if (s == GX_OK) {
-        ctx->instance.queue = gx__queue_open(&ctx->instance, gx__router_run, gx__run_batch,
+        ctx->instance.queue = gx__queue_open(&ctx->instance, gx__router_run, gx__run_verified,
                                              &ctx->router, gx__compose_feed);
         s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     }

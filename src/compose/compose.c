@@ -43,13 +43,6 @@ static size_t ways_of(const struct gx_engine *engine, const struct gx_task *job,
     return count;
 }
 
-static bool is_composed(const struct gx_engine *engine, const struct gx_task *job)
-{
-    way_fn way[WAYS];
-    ways_of(engine, job, way);
-    return !job->empty && way[0] != run_plain;
-}
-
 /* A transform that is alone in its job and did not fit by itself does not fit with staging either.
  */
 static bool is_in_vain(const struct gx_task *job, way_fn way, size_t before, gx_status s)
@@ -121,9 +114,13 @@ static void run_job(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_ba
 static bool begin(struct gx_engine *engine, struct gx_batch *batch)
 {
     bool composed = false;
+    way_fn way[WAYS];
     for (size_t i = 0; i < batch->count; i++) {
+        if (batch->jobs[i].op < GX_NTT)
+            continue;
         batch->attempt |= batch->jobs[i].op == GX_NTT;
-        composed |= batch->jobs[i].op >= GX_NTT && is_composed(engine, &batch->jobs[i]);
+        ways_of(engine, &batch->jobs[i], way);
+        composed |= !batch->jobs[i].empty && way[0] != run_plain;
     }
     return composed;
 }

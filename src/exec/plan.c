@@ -125,11 +125,6 @@ static void copy_columns(const struct gx_plan *plan, struct gx_piece *p)
     }
 }
 
-static void find_matrices(struct gx_piece *p)
-{
-    p->unit = gx__operand_matrix(p->job, GX_OUT).stride ? p->job->unit : 0;
-}
-
 /* Elements of the pieces. direct: none of it needs memory of the group. */
 static void cut(const struct gx_plan *plan, struct gx_piece *p, bool direct)
 {
@@ -164,7 +159,7 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     /* Downloads do not wait for the check of earlier pieces; host copies do. */
     if (replaces && p->access[GX_OUT] == GX_OPERAND_REGISTERED)
         p->access[GX_OUT] = GX_OPERAND_STAGED;
-    find_matrices(p);
+    p->unit = gx__operand_matrix(job, GX_OUT).stride ? job->unit : 0;
     cut(plan, p, direct);
     p->check = job->check;
     *before = p->check && replaces && (p->access[GX_OUT] == GX_OPERAND_DIRECT || p->n < job->n);

@@ -58,9 +58,8 @@ struct gx_call {
 };
 /* Runs the call, reports and counts every job, and returns the first failure. */
 typedef gx_status (*gx_route_fn)(void *user, struct gx_call *call);
-/* Runs a batch on an engine; the outcome is in the batch. Returns the time it took; 0: nobody
- * looked at the clock. */
-typedef uint64_t (*gx_run_on_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
+/* Runs a batch on an engine; the outcome is in the batch. */
+typedef void (*gx_run_on_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
 /* Runs a batch through the pipe of a worker, and returns when all is started; pipe NULL: when all
  * is done. */
 typedef void (*gx_feed_fn)(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch);

@@ -269,7 +269,10 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
             return s;
         }
         gx__batch_set(&batch, call, call->jobs + i, i, n);
-        gx__run_batch(router, engine, &batch);
+        if (engine->checked)
+            gx__run_verified(router, engine, &batch);
+        else
+            gx__run_on_engine(engine, &batch);
         gx__engine_release(engine);
         s = gx__take_result(call, &batch, i);
         if (s != GX_OK) {
@@ -337,12 +340,10 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
     struct gx_router *router = ws->router;
     struct gx_batch batch;
     const struct gx_task *jobs;
-    gx_status s = gx__lay_out(ws, call->jobs + first, count, false, &jobs);
+    gx_status s = gx__lay_out(ws, call->jobs + first, count, false, &jobs, &call->error);
     *reported = s == GX_OK ? count : 0;
-    if (s != GX_OK) {
-        gx__explain(&call->error, "%s", gx_status_message(s));
+    if (s != GX_OK)
         return s;
-    }
     struct gx_engine *engine = gx__engine_acquire(gx__resident_engine(&call->jobs[first]));
     for (size_t i = first; call->reports && !ws->only && i < first + count; i++)
         gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);

@@ -451,12 +451,9 @@ static gx_status abandon(struct gx_workspace *ws, struct gx_call *call, gx_statu
 static gx_status prepare(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count)
 {
     const struct gx_task *jobs;
-    gx_status s = gx__lay_out(ws, call->jobs + first, count, false, &jobs);
-    if (s != GX_OK) {
-        gx__explain(&call->error, "%s", gx_status_message(s));
-        return s;
-    }
-    s = gx__round_decide(ws, call, jobs, count, true);
+    gx_status s = gx__lay_out(ws, call->jobs + first, count, false, &jobs, &call->error);
+    if (s == GX_OK)
+        s = gx__round_decide(ws, call, jobs, count, true);
     if (s != GX_OK)
         return s;
     s = gx__round_make_shards(ws, call, jobs, count);

@@ -403,7 +403,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
     return s;
 }
 
-void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch)
+void gx__run_verified(void *router, struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_call call = {.jobs = batch->jobs,
                            .count = batch->count,
@@ -515,14 +515,14 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
     if (runs_elsewhere(p->ws, call, first,
                        gx__resident_engine(jobs) ? resident_count(call, first) : 0)) {
         p->count = 1;
-        gx_status s = gx__lay_out(p->ws, jobs, 1, true, &jobs);
+        gx_status s = gx__lay_out(p->ws, jobs, 1, true, &jobs, &call->error);
         return s == GX_OK ? propose_round(call, jobs, p) : s;
     }
     struct gx_engine *home = gx__resident_engine(jobs);
     gx_status s = find_rounds(p->ws, call->jobs, call->count, &rounds);
     if (s == GX_OK) {
         p->count = home ? resident_count(call, first) : round_count(&rounds, call, first);
-        s = gx__lay_out(p->ws, jobs, p->count, false, &jobs);
+        s = gx__lay_out(p->ws, jobs, p->count, false, &jobs, &call->error);
     }
     if (s != GX_OK || !home)
         return s == GX_OK ? propose_round(call, jobs, p) : s;

@@ -104,18 +104,11 @@ void gx__router_unpropose(struct gx_proposal *proposal);
 /* Runs a batch on an engine without verifying its results, and learns from its time. Returns the
  * time in ns; 0: not timed. */
 uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch);
-/* Like it, but verifies results in host memory as gx_config.sample_every says, and with
- * sample_every 1 also those in buffers. A wrong result is GX_ERR_DEVICE and quarantines the device.
- * Sets the status and reports of the batch, and counts its jobs. */
-void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
-/* gx_run_on_fn: the one or the other, for an engine that was named or has the buffers. */
-static inline uint64_t gx__run_batch(void *router, struct gx_engine *engine, struct gx_batch *batch)
-{
-    if (!engine->checked)
-        return gx__run_on_engine(engine, batch);
-    gx__run_verified(router, engine, batch);
-    return 0;
-}
+/* gx_run_on_fn, for an engine that is `checked`: like it, but verifies results in host memory as
+ * gx_config.sample_every says, and with sample_every 1 also those in buffers. A wrong result is
+ * GX_ERR_DEVICE and quarantines the device. Sets the status and reports of the batch, and counts
+ * its jobs. */
+void gx__run_verified(void *router, struct gx_engine *engine, struct gx_batch *batch);
 
 /* Drops what is known about a registered operation that has no more users. Its jobs still count in
  * gx_counter. */

@@ -62,7 +62,7 @@ static gx_status map(struct gx_place *place)
 }
 
 gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count, bool all,
-                      const struct gx_task **out)
+                      const struct gx_task **out, struct gx_error *error)
 {
     size_t bytes = 0;
     bool any = false;
@@ -78,7 +78,8 @@ gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_
     ws->round = gx__workspace_room(ws, GX_ROOM_ROUND, count, sizeof *ws->round);
     ws->copies = gx__workspace_room(ws, GX_ROOM_COPIES, bytes, 1);
     if (!ws->round || !ws->copies)
-        return GX_ERR_OUT_OF_MEMORY;
+        return gx__refuse(error, GX_ERR_OUT_OF_MEMORY, "%s",
+                          gx_status_message(GX_ERR_OUT_OF_MEMORY));
     memcpy(ws->round, jobs, count * sizeof *jobs);
     *out = ws->round;
     gx_status s = GX_OK;
@@ -93,6 +94,8 @@ gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_
                 copy += room_for(&jobs[j], i);
             }
         }
+    if (s != GX_OK)
+        gx__explain(error, "%s", gx_status_message(s));
     return s;
 }
 
@@ -146,7 +149,7 @@ bool gx__pays_via_host(struct gx_workspace *ws, const struct gx_call *call, size
         copies * MOVE_MARGIN >= p.ns)
         return false;
     struct gx_call asked = *call; /* its message does not matter */
-    if (gx__lay_out(ws, job, 1, true, &job) != GX_OK ||
+    if (gx__lay_out(ws, job, 1, true, &job, &asked.error) != GX_OK ||
         gx__round_decide(ws, &asked, job, 1, false) != GX_OK)
         return false;
     double elsewhere = ws->decision.best_ns;
@@ -208,9 +211,7 @@ gx_status gx__run_via_host(struct gx_workspace *ws, struct gx_call *call, size_t
     struct gx_call there = *call;
     uint64_t copies = 0;
     *reported = 0;
-    gx_status s = gx__lay_out(ws, job, 1, true, &laid_out);
-    if (s != GX_OK)
-        gx__explain(&call->error, "%s", gx_status_message(s));
+    gx_status s = gx__lay_out(ws, job, 1, true, &laid_out, &call->error);
     for (int i = GX_A; i <= job->operands && s == GX_OK; i++)
         s = copy(ws, &job->operand[i], laid_out->operand[i].host, gx__operand_bytes(job, i), false,
                  &copies, call);

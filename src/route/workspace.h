@@ -191,9 +191,9 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
 bool gx__must_go_via_host(const struct gx_task *job);
 /* Replaces buffers of "cpu" by the host memory they are, and with `all` those of other devices by
  * memory of the workspace, to which no operand is copied yet. *out is workspace->round, or `jobs`
- * if there is nothing to replace. GX_ERR_OUT_OF_MEMORY. */
+ * if there is nothing to replace. On failure message says why. */
 gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count, bool all,
-                      const struct gx_task **out);
+                      const struct gx_task **out, struct gx_error *error);
 /* Whether a job with buffers on one device finishes sooner elsewhere, copies included: then it runs
  * like that, too. Few do: inversions of a few elements, which take a GPU many passes. */
 bool gx__pays_via_host(struct gx_workspace *ws, const struct gx_call *call, size_t index);
