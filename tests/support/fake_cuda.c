@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "device/cuda/cuda.h"
@@ -22,6 +23,8 @@
 #define AWAIT   "griddepcontrol.wait;" /* for GPUs of 9.0 */
 #define COPIED  ((size_t)1 << 18)      /* bytes of a copy, unless the test looks at all of it */
 #define PROBE   ((size_t)1 << 18)      /* elements that only the device's measurement copies */
+#define LARGE                                                                                      \
+    ((size_t)16 << 20) /* bytes that a sanitizer takes long to mark, as in that measurement */
 
 #define X(name, symbol, arguments) CUresult symbol arguments;
 CU_FUNCTIONS(X)
@@ -107,11 +110,19 @@ static bool owns_memory(enum fake_kind kind)
     return kind != FAKE_REGISTERED;
 }
 
+static void free_memory(struct object *o)
+{
+    if (o->bytes >= LARGE)
+        munmap(o->memory, o->bytes);
+    else
+        free(o->memory);
+}
+
 static void end(size_t i)
 {
     S.live[objects[i]->kind]--;
     if (owns_memory(objects[i]->kind))
-        free(objects[i]->memory);
+        free_memory(objects[i]);
     free(objects[i]);
     objects[i] = NULL;
 }
@@ -155,7 +166,11 @@ static struct object *add_memory(enum fake_kind kind, size_t bytes)
     struct object *o = add(kind);
     o->bytes = bytes;
     o->context = depth ? current[depth - 1] : NULL;
-    if (posix_memalign(&o->memory, 4096, bytes))
+    if (bytes >= LARGE)
+        o->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else if (posix_memalign(&o->memory, 4096, bytes))
+        abort();
+    if (o->memory == MAP_FAILED)
         abort();
     return o;
 }
