@@ -14,6 +14,26 @@ enum { MOST = 1 << 17, BYTES = 32, DEVICES = 2 };
 static const gx_field field = GX_BN254_FR;
 static const gx_op ntt[] = {GX_NTT};
 static unsigned char *in, *out, *want;
+static gx_ctx *two; /* two devices alike, calibrated once for all cases but the first */
+static gx_domain *domain_of_two;
+
+static gx_ctx *open_calibrated(const char *devices, gx_domain **domain)
+{
+    gx_config config = {.device = devices, .threads = 1, .cache_dir = "none"};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_calibrate_params settings = {.ops = ntt,
+                                    .op_count = 1,
+                                    .fields = &field,
+                                    .field_count = 1,
+                                    .max_elems = MOST,
+                                    .limit_ns = 600000000000u};
+    gx_domain_params desc = {.struct_size = sizeof desc, .field = field, .log2_size = 17};
+    assert_int_equal(gx_calibrate(ctx, &settings), GX_OK);
+    assert_int_equal(gx_domain_create(ctx, &desc, domain), GX_OK);
+    return ctx;
+}
+
+#define TWO "sim:gpu-of-four#1,sim:gpu-of-four#2"
 
 static int set_up(void **state)
 {
@@ -27,32 +47,19 @@ static int set_up(void **state)
     out = gxt_alloc((size_t)MOST * BYTES);
     want = gxt_alloc((size_t)MOST * BYTES);
     gxt_fill(&seed, field, in, MOST);
+    two = open_calibrated(TWO, &domain_of_two);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    gx_domain_destroy(&domain_of_two);
+    gx_close(&two);
     free(in);
     free(out);
     free(want);
     return 0;
-}
-
-static gx_ctx *open_calibrated(const char *devices, gx_policy policy, gx_domain **domain)
-{
-    gx_config config = {.device = devices, .policy = policy, .threads = 1, .cache_dir = "none"};
-    gx_ctx *ctx = gxt_open(&config);
-    gx_calibrate_params settings = {.ops = ntt,
-                                    .op_count = 1,
-                                    .fields = &field,
-                                    .field_count = 1,
-                                    .max_elems = MOST,
-                                    .limit_ns = 600000000000u};
-    gx_domain_params desc = {.struct_size = sizeof desc, .field = field, .log2_size = 17};
-    assert_int_equal(gx_calibrate(ctx, &settings), GX_OK);
-    assert_int_equal(gx_domain_create(ctx, &desc, domain), GX_OK);
-    return ctx;
 }
 
 static gx_job transforms(const gx_ntt_params *params, size_t batch)
@@ -115,13 +122,14 @@ static void regret_is_small(void **state)
     (void)state;
     static const size_t batches[] = {1, 2, 5, 16, 64};
     unsigned split = 0;
-    for (size_t s = 0; s < GXT_COUNT(scenes); s += gxt_small() ? 2 : 1) {
+    const size_t count = gxt_small() ? 1 : GXT_COUNT(scenes); /* the first splits most */
+    for (size_t s = 0; s < count; s++) {
         gx_domain *domain;
         char list[100];
         double sum = 0, worst = 0;
         unsigned cells = 0, splits = 0;
         snprintf(list, sizeof list, "%s,%s", scenes[s].device[0], scenes[s].device[1]);
-        gx_ctx *ctx = open_calibrated(list, GX_POLICY_AUTO, &domain);
+        gx_ctx *ctx = open_calibrated(list, &domain);
         for (uint32_t log2_n = 8; log2_n <= 17; log2_n += gxt_small() ? 3 : 1)
             for (size_t b = 0; b < GXT_COUNT(batches) && batches[b] << log2_n <= MOST; b++) {
                 gx_ntt_params params = {.struct_size = sizeof params,
@@ -146,7 +154,11 @@ static void regret_is_small(void **state)
 
 /* ---- batches over two devices ---- */
 
-#define TWO "sim:gpu-of-four#1,sim:gpu-of-four#2"
+static gx_status run_shared(const gx_job *job, gx_report *r)
+{
+    const gx_run_params opts = {.policy = GX_POLICY_THROUGHPUT};
+    return gx_run(two, job, 1, &opts, r);
+}
 
 static void check_shares(const gx_report *r, const gx_job *job, size_t one)
 {
@@ -166,57 +178,49 @@ static void batches_are_split(void **state)
 {
     (void)state;
     enum { LOG2 = 12, BATCH = 21 };
-    gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
     for (uint32_t flags = 0; flags < 2 * GX_NTT_COLUMNS; flags += 3)
         for (uint32_t pad = 0; pad < 3; pad++) {
             gx_ntt_params params = {.struct_size = sizeof params,
-                                    .domain = domain,
+                                    .domain = domain_of_two,
                                     .log2_n = LOG2,
                                     .log2_pad = pad,
                                     .flags = flags};
             gx_job job = transforms(&params, BATCH);
             gx_report r = gxt_report();
-            assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+            assert_int_equal(run_shared(&job, &r), GX_OK);
             check_shares(&r, &job, 1 << LOG2);
-            expect_result(ctx, &job);
+            expect_result(two, &job);
             if (pad)
                 continue;
             memcpy(out, in, job.n * BYTES);
             job.a = job.out;
             job.flags = GX_JOB_UNCHECKED;
-            assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+            assert_int_equal(run_shared(&job, &r), GX_OK);
             check_shares(&r, &job, 1 << LOG2);
             assert_memory_equal(out, want, job.n * BYTES);
         }
-    gx_domain_destroy(&domain);
-    gx_close(&ctx);
 }
 
 /* A single transform, and in place what is checked: one device does it all. */
 static void others_are_whole(void **state)
 {
     (void)state;
-    gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
     for (int i = 0; i < 4; i++) {
         gx_ntt_params params = {.struct_size = sizeof params,
-                                .domain = domain,
+                                .domain = domain_of_two,
                                 .log2_n = i < 2 ? 16 : 12,
                                 .flags = i % 2 ? GX_NTT_COLUMNS : 0};
         gx_job job = transforms(&params, i < 2 ? 1 : 20), again = job;
         gx_report r = gxt_report();
         again.out = gx_host(want);
-        assert_int_equal(gxt_run(ctx, &again, "cpu", NULL), GX_OK);
+        assert_int_equal(gxt_run(two, &again, "cpu", NULL), GX_OK);
         memcpy(out, in, job.n * BYTES);
         if (i >= 2)
             job.a = job.out;
-        assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+        assert_int_equal(run_shared(&job, &r), GX_OK);
         assert_int_equal(r.reason, GX_REASON_FASTEST);
         assert_memory_equal(out, want, job.n * BYTES);
     }
-    gx_domain_destroy(&domain);
-    gx_close(&ctx);
 }
 
 /* Its index is that in a, which is shorter than the result. */
@@ -224,21 +228,17 @@ static void a_bad_element_is_found_where_it_is(void **state)
 {
     (void)state;
     enum { LOG2 = 12, BATCH = 20, PAD = 2, BAD = (BATCH - 1) << (LOG2 - PAD) };
-    gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
     gx_ntt_params params = {
-        .struct_size = sizeof params, .domain = domain, .log2_n = LOG2, .log2_pad = PAD};
+        .struct_size = sizeof params, .domain = domain_of_two, .log2_n = LOG2, .log2_pad = PAD};
     gx_job job = transforms(&params, BATCH);
     unsigned char before[BYTES];
     gx_report r = gxt_report();
     memcpy(before, in + (size_t)BAD * BYTES, BYTES);
     gxt_put_modulus(field, in + (size_t)BAD * BYTES);
-    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NOT_CANONICAL);
+    assert_int_equal(run_shared(&job, &r), GX_ERR_NOT_CANONICAL);
     assert_int_equal(r.bad_index, BAD);
     assert_int_equal(r.bad_operand, 'a');
     memcpy(in + (size_t)BAD * BYTES, before, BYTES);
-    gx_domain_destroy(&domain);
-    gx_close(&ctx);
 }
 
 /* In columns, an earlier one may be in a later share. */
@@ -247,10 +247,8 @@ static void a_bad_element_of_columns(void **state)
     (void)state;
     enum { LOG2 = 12, BATCH = 20, PAD = 2 };
     static const size_t bad[] = {2 * BATCH - 1, 3 * BATCH, (BATCH << (LOG2 - PAD)) - 1};
-    gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
     gx_ntt_params params = {.struct_size = sizeof params,
-                            .domain = domain,
+                            .domain = domain_of_two,
                             .log2_n = LOG2,
                             .log2_pad = PAD,
                             .flags = GX_NTT_COLUMNS};
@@ -258,14 +256,12 @@ static void a_bad_element_of_columns(void **state)
     for (size_t i = GXT_COUNT(bad); i-- > 0;) {
         gx_report r = gxt_report();
         gxt_put_modulus(field, in + bad[i] * BYTES);
-        assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NOT_CANONICAL);
+        assert_int_equal(run_shared(&job, &r), GX_ERR_NOT_CANONICAL);
         assert_int_equal(r.bad_index, bad[i]);
         assert_int_equal(r.bad_operand, 'a');
     }
     for (size_t i = 0; i < GXT_COUNT(bad); i++)
         memcpy(in + bad[i] * BYTES, in, BYTES);
-    gx_domain_destroy(&domain);
-    gx_close(&ctx);
 }
 
 /* a in a buffer of one device, the result in one of the other. */
@@ -273,27 +269,23 @@ static void buffers_of_several_devices(void **state)
 {
     (void)state;
     enum { LOG2 = 10, BATCH = 3 };
-    gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_AUTO, &domain);
     gx_buf *a, *b;
     for (uint32_t pad = 0; pad < 3; pad++) {
         gx_ntt_params params = {
-            .struct_size = sizeof params, .domain = domain, .log2_n = LOG2, .log2_pad = pad};
+            .struct_size = sizeof params, .domain = domain_of_two, .log2_n = LOG2, .log2_pad = pad};
         gx_job job = transforms(&params, BATCH), there = job;
         size_t bytes = job.n * BYTES;
-        assert_int_equal(gx_buf_create(ctx, "sim:gpu-of-four#1", bytes >> pad, 0, &a), GX_OK);
-        assert_int_equal(gx_buf_create(ctx, "sim:gpu-of-four#2", bytes, 0, &b), GX_OK);
+        assert_int_equal(gx_buf_create(two, "sim:gpu-of-four#1", bytes >> pad, 0, &a), GX_OK);
+        assert_int_equal(gx_buf_create(two, "sim:gpu-of-four#2", bytes, 0, &b), GX_OK);
         assert_int_equal(gx_buf_write(a, 0, in, bytes >> pad), GX_OK);
         there.a = gx_dev(a, 0);
         there.out = gx_dev(b, 0);
-        assert_int_equal(gxt_run(ctx, &there, NULL, NULL), GX_OK);
+        assert_int_equal(gxt_run(two, &there, NULL, NULL), GX_OK);
         assert_int_equal(gx_buf_read(b, 0, out, bytes), GX_OK);
-        expect_result(ctx, &job);
+        expect_result(two, &job);
         gx_buf_destroy(&a);
         gx_buf_destroy(&b);
     }
-    gx_domain_destroy(&domain);
-    gx_close(&ctx);
 }
 
 int main(void)
