@@ -80,6 +80,13 @@ static void each_tier(const struct gx_curve_row *curve,
     }
 }
 
+/* The smaller effort takes a third of the cases for each curve in each tier, all of them for one
+ * curve in three tiers. */
+static bool left_out(const struct gx_curve_row *curve, const struct gx_msm_host *host, size_t i)
+{
+    return gxt_small() && (i + curve->curve + gx__msm_tier(host)) % 3;
+}
+
 static void everywhere(void (*f)(const struct gx_curve_row *, const struct gx_msm_host *))
 {
     for (gx_curve c = 1; c < GX_CURVE_END; c++)
@@ -181,7 +188,8 @@ static void windows_of(const struct gx_curve_row *curve, const struct gx_msm_hos
     fill(curve, &in, 37);
     expected(curve, &in, GX_SCALAR_BITS, want);
     for (uint32_t window = 0; window <= GX_WINDOW_MAX; window++)
-        check_as(curve, host, &in, GX_SCALAR_BITS, window, 1, want);
+        if (!left_out(curve, host, window))
+            check_as(curve, host, &in, GX_SCALAR_BITS, window, 1, want);
     for (uint32_t workers = 1; workers <= 7; workers += workers == 2 ? 5 : 1)
         check_as(curve, host, &in, GX_SCALAR_BITS, 6, workers, want);
 }
@@ -215,7 +223,8 @@ static void bits_of(const struct gx_curve_row *curve, const struct gx_msm_host *
     fill(curve, &in, 11);
     static const uint32_t bits[] = {1, 2, 3, 7, 8, 31, 63, 64, 65, 127, 128, 192, 254, 255, 256};
     for (size_t i = 0; i < GXT_COUNT(bits); i++)
-        check(curve, host, &in, bits[i]);
+        if (!left_out(curve, host, i))
+            check(curve, host, &in, bits[i]);
 }
 
 static void bits(void **state)
@@ -252,6 +261,8 @@ static void edges_of(const struct gx_curve_row *curve, const struct gx_msm_host 
     for (size_t i = 0; i < SMALL; i++) {
         edge_scalar(curve, in.scalars + i * GX_SCALAR_LIMBS, i);
         uint64_t want[WORDS];
+        if (i > 5 && left_out(curve, host, i))
+            continue;
         one = in;
         one.n = 1;
         memcpy(one.scalars, in.scalars + i * GX_SCALAR_LIMBS, GX_SCALAR_LIMBS * sizeof(uint64_t));
@@ -273,6 +284,8 @@ static void infinity_of(const struct gx_curve_row *curve, const struct gx_msm_ho
     uint64_t want[WORDS];
     fill(curve, &in, 19);
     for (size_t i = 0; i < in.n; i++) {
+        if (left_out(curve, host, i))
+            continue;
         some = in;
         set_infinity(curve, &some, i);
         expected(curve, &some, 24, want);
@@ -314,6 +327,8 @@ static void repeated_of(const struct gx_curve_row *curve, const struct gx_msm_ho
 {
     struct input in;
     for (uint32_t kind = 0; kind < 12; kind += gxt_small() ? 3 : 1) {
+        if (left_out(curve, host, kind / 3))
+            continue;
         fill(curve, &in, SMALL - kind);
         size_t distinct = 1 + kind % 4;
         for (size_t i = distinct; i < in.n; i++) {
@@ -421,7 +436,9 @@ static void tables_of(const struct gx_curve_row *curve, const struct gx_msm_host
     const size_t most = gx__msm_table_bytes(host, &table), one = most / table.parts;
     assert_int_equal(table.rows, 1);
     assert_false(gx__msm_table_plan(host, curve, in.n, one - 1, &table));
-    for (size_t parts = 1; parts < most / one; parts = 2 * parts + 1) {
+    for (size_t parts = 1, i = 0; parts < most / one; parts = 2 * parts + 1, i++) {
+        if (left_out(curve, host, i))
+            continue;
         assert_true(gx__msm_table_plan(host, curve, in.n, parts * one, &table));
         assert_true(table.parts <= parts);
         fill_table(host, &table, in.points);
@@ -562,6 +579,8 @@ static void multiples_of(const struct gx_curve_row *curve, const struct gx_msm_h
                                          .out = out};
         run_multiples(host, &call);
         for (size_t i = 0; i < n; i++) {
+            if (i > 5 && left_out(curve, host, i))
+                continue;
             struct gx_xyzz p;
             gx__xyzz_set_affine(curve, &p, in.points);
             gx__xyzz_mul(curve, &p, &p, in.scalars + i * GX_SCALAR_LIMBS, bits);
