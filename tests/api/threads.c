@@ -285,7 +285,7 @@ static void counters_lose_nothing(void **state)
 static void *own_context(void *argument)
 {
     _Atomic int *wrong = argument;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < (gxt_small() ? 5 : 20); i++) {
         gx_ctx *ctx = NULL;
         gx_config config = {.dispatch_elems = 7};
         if (gx_open(&config, &ctx) != GX_OK) {
