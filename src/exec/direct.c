@@ -129,6 +129,7 @@ static bool take_less(struct direct *d, struct gx_host_call *call)
     uint32_t *param = call->kernel.key.param, *piece = &param[GX_PARAM_MSM_PIECE];
     uint64_t count = gx__param64(param + GX_PARAM_MSM_COUNT);
     uint64_t least = call->table ? count / MULTIPLES_PIECES : PIECE_POINTS;
+    least = least ? least : 1;
     if (!*piece) {
         *piece = (uint32_t)(count < GX_MSM_PIECE ? count : GX_MSM_PIECE);
         return count;
