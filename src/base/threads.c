@@ -52,6 +52,15 @@ bool gx__linger(struct gx_linger *linger)
     return now < linger->until;
 }
 
+void gx__linger_for(const _Atomic uint64_t *number, uint64_t seen, pthread_mutex_t *lock)
+{
+    struct gx_linger linger = {0};
+    pthread_mutex_unlock(lock);
+    while (atomic_load(number) == seen && gx__linger(&linger))
+        ;
+    pthread_mutex_lock(lock);
+}
+
 /* ---- helping ---- */
 
 /* Called by a helper inside the task, or by its caller: so the bit belongs to this task, not to a

@@ -101,5 +101,7 @@ struct gx_linger {
     uint32_t turns;
 };
 bool gx__linger(struct gx_linger *linger);
+/* Releases the lock and waits so until the number is another one, or it is time to sleep. */
+void gx__linger_for(const _Atomic uint64_t *number, uint64_t seen, pthread_mutex_t *lock);
 
 #endif

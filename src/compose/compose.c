@@ -128,7 +128,7 @@ static bool begin(struct gx_engine *engine, struct gx_batch *batch)
 void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_pipe *own = NULL;
-    bool composed = begin(engine, batch);
+    bool composed = begin(engine, batch), left = true;
     if (engine->device.ops->run) { /* which leaves only a job for which it lacks memory */
         while (gx__direct_run(engine, batch) == GX_PENDING)
             run_job(engine, NULL, batch, batch->next++, false);
@@ -140,14 +140,15 @@ void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_
         gx__batch_begin(engine, batch);
     if (s != GX_OK)
         gx__batch_fail_device(engine, batch, 0, s);
-    if (composed || s != GX_OK || !gx__pipe_feed(pipe, batch)) {
-        if (pipe)
-            gx__pipe_drain(pipe);
-        for (size_t i = 0; i < batch->count && gx__batch_goes_on(batch, i); i++)
-            if (!batch->jobs[i].empty)
-                run_job(engine, pipe, batch, i, true);
+    else if (composed || !gx__pipe_feed(pipe, batch))
+        gx__pipe_drain(pipe);
+    else
+        left = false;
+    for (size_t i = 0; left && i < batch->count && gx__batch_goes_on(batch, i); i++)
+        if (!batch->jobs[i].empty)
+            run_job(engine, pipe, batch, i, true);
+    if (left)
         gx__batch_end(engine, batch);
-    }
     while (own && gx__pipe_step(own, true))
         ;
     gx__pipe_close(own);

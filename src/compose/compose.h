@@ -9,7 +9,8 @@
 #include "exec/engine.h"
 
 /* gx_feed_fn: runs a batch, or plans it, through a pipe of the caller, and returns when all is
- * started. NULL: without one, and returns when it is done. Any thread. */
+ * started. NULL: through one of its own, if the device needs one, and returns when it is done. Any
+ * thread. */
 void gx__compose_feed(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch);
 
 static inline gx_status gx__compose_run(struct gx_engine *engine, struct gx_batch *batch)

@@ -128,25 +128,13 @@ void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct 
 
 /* ---- watching pipes ---- */
 
-/* Under the lock, which it releases while it polls: until something is posted or it is time to
- * sleep. */
-static void look_out(struct gx_copier *copier)
-{
-    struct gx_linger linger = {0};
-    uint64_t seen = atomic_load(&copier->posted);
-    pthread_mutex_unlock(&copier->lock);
-    while (atomic_load(&copier->posted) == seen && gx__linger(&linger))
-        ;
-    pthread_mutex_lock(&copier->lock);
-}
-
 static void *watch(void *user)
 {
     struct gx_copier *copier = user;
     pthread_mutex_lock(&copier->lock);
     while (!copier->stop) {
         if (!copier->watched)
-            look_out(copier);
+            gx__linger_for(&copier->posted, atomic_load(&copier->posted), &copier->lock);
         struct gx_pipe *pipe = copier->watched;
         if (!pipe && !copier->stop)
             pthread_cond_wait(&copier->watch, &copier->lock);

@@ -16,17 +16,6 @@
 
 /* ---- finishing groups ---- */
 
-/* Polls, with the lock released, until another thread has finished a group or it is time to sleep:
- * waking up takes 10 us. */
-static void look_out(struct gx_pipe *pipe, uint64_t finished)
-{
-    struct gx_linger linger = {0};
-    pthread_mutex_unlock(&pipe->lock);
-    while (atomic_load(&pipe->finished) == finished && gx__linger(&linger))
-        ;
-    pthread_mutex_lock(&pipe->lock);
-}
-
 bool gx__pipe_step(struct gx_pipe *pipe, bool wait)
 {
     pthread_mutex_lock(&pipe->lock);
@@ -49,8 +38,8 @@ bool gx__pipe_step(struct gx_pipe *pipe, bool wait)
         atomic_store_explicit(&pipe->finished, pipe->finished + 1, memory_order_release);
         pipe->head++;
         pthread_cond_broadcast(&pipe->changed);
-    } else if (some) {
-        look_out(pipe, finished);
+    } else if (some) { /* another thread is at it; waking up takes 10 us */
+        gx__linger_for(&pipe->finished, finished, &pipe->lock);
     }
     while (some && pipe->finished == finished)
         pthread_cond_wait(&pipe->changed, &pipe->lock);

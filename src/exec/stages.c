@@ -476,17 +476,10 @@ static uint64_t index_of(const struct gx_piece *p, uint64_t at, uint32_t index)
 
 /* *found: the first piece with an element that is not below the modulus, and *bad which;
  * or group.count. */
-static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *found, uint64_t *bad)
+static void check(const struct gx_inflight *f, const char *results, size_t *found, uint64_t *bad)
 {
-    struct gx_device *device = &pipe->engine->device;
-    char *results;
-    *found = f->group.count;
-    if (f->group.out == f->group.bad_words)
-        return GX_OK;
-    gx_status s = device->ops->map(device, f->set->down, (void **)&results);
-    if (s != GX_OK)
-        return s;
     const char *bad_words = results + f->group.bad_words - down_shift(f);
+    *found = f->group.count;
     for (size_t k = 0; k < f->group.count && *found == f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         for (uint64_t at = 0; at < p->n && p->check; at += p->step) {
@@ -500,8 +493,6 @@ static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *foun
             break;
         }
     }
-    device->ops->unmap(device, f->set->down);
-    return GX_OK;
 }
 
 /* Its result is added to that of the job's earlier pieces, which is there: groups finish in order,
@@ -512,17 +503,14 @@ static bool is_joined(const struct gx_piece *p)
 }
 
 /* Copies the results of the first `pieces` to the caller's memory. */
-static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pieces)
+static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, char *results, size_t pieces)
 {
     struct gx_device *device = &pipe->engine->device;
-    char *results;
     size_t count = 0;
+    gx_status s = GX_OK;
     struct gx_fence done;
     if (f->group.end == f->group.out || !pieces)
         return GX_OK;
-    gx_status s = device->ops->map(device, f->set->down, (void **)&results);
-    if (s != GX_OK)
-        return s;
     struct gx_times time = {0};
     if (f->batch->timed)
         time.start_ns = gx__engine_now(pipe->engine); /* other groups were finished in between */
@@ -551,7 +539,6 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
     f->host_out_ns = count ? time.end_ns - time.start_ns : 0;
     if (s == GX_OK && count)
         trace(pipe, f, GX_STAGE_HOST_OUT, f->group.end - f->group.out, time);
-    device->ops->unmap(device, f->set->down);
     return s;
 }
 
@@ -679,8 +666,10 @@ static void drop_results(struct gx_pipe *pipe, struct gx_inflight *f)
 
 void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
 {
+    struct gx_device *device = &pipe->engine->device;
     size_t found = f->group.count;
     uint64_t bad = 0;
+    char *results = NULL; /* and bad words before them, if the host reads any */
     drop_results(pipe, f);
     gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
     f->end_ns = gx__engine_now(pipe->engine);
@@ -690,8 +679,10 @@ void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
         s = read_stamps(pipe, f);
     let_go(pipe, f, s == GX_OK);
     f->commands = submits; /* for the report */
-    if (s == GX_OK)
-        s = check(pipe, f, &found, &bad);
+    if (s == GX_OK && f->group.end > f->group.bad_words)
+        s = device->ops->map(device, f->set->down, (void **)&results);
+    if (s == GX_OK && results)
+        check(f, results, &found, &bad);
     const bool before = f->group.pieces[0].job == &pipe->check;
     if (s == GX_OK && found < f->group.count && before)
         pipe->bad = bad < pipe->bad ? bad : pipe->bad;
@@ -700,7 +691,9 @@ void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
     if (refused)
         count = first_of_job(f, found);
     if (s == GX_OK)
-        s = host_out(pipe, f, count);
+        s = host_out(pipe, f, results, count);
+    if (results)
+        device->ops->unmap(device, f->set->down);
     if (s == GX_OK)
         report_pieces(pipe, f, count);
     else

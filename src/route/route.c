@@ -671,11 +671,6 @@ static gx_status calibrate(struct gx_router *router, const struct gx_calibration
 gx_status gx__router_calibrate(struct gx_router *router, const struct gx_calibration *settings,
                                struct gx_error *error)
 {
-    struct gx_float_env caller;
-    gx__float_env_default(&caller);
     gx_status s = gx__router_candidates(router, error);
-    if (s == GX_OK)
-        s = calibrate(router, settings, error);
-    gx__float_env_restore(&caller);
-    return s;
+    return s == GX_OK ? calibrate(router, settings, error) : s;
 }
