@@ -128,17 +128,15 @@ void gx__task_part(const struct gx_task *task, uint64_t first, uint64_t n, struc
 
 /* ---- operands ---- */
 
-static bool same_place(const struct gx_place *a, const struct gx_place *b)
-{
-    return a->host == b->host && a->buf == b->buf && a->offset == b->offset;
-}
-
 bool gx__task_in_place(const struct gx_task *task)
 {
-    for (int i = GX_A; task->n && i <= task->operands; i++)
-        if (same_place(&task->operand[i], &task->out))
-            return true;
-    return false;
+    const struct gx_place *out = &task->out;
+    bool same = false;
+    for (int i = GX_A; task->n && i <= task->operands && !same; i++) {
+        const struct gx_place *o = &task->operand[i];
+        same = o->host == out->host && o->buf == out->buf && o->offset == out->offset;
+    }
+    return same;
 }
 
 bool gx__element_bad(const struct gx_task *task, int which, const void *element)

@@ -260,9 +260,10 @@ gx_status gx__vk_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns
     VkResult r = device->fn.vkGetQueryPoolResults(
         device->handle, ((struct vk_cmd *)cmd)->queries, 0, count, count * sizeof *ns, ns,
         sizeof *ns, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-    gx__vk_clock_calibrate(device);
-    if (r == VK_SUCCESS)
+    if (r == VK_SUCCESS) {
+        gx__vk_clock_calibrate(device);
         gx__vk_clock_convert(device, device->queue[cmd->queue].stamp_mask, cmd->submitted_ns, ns,
                              count);
+    }
     return gx__vk_status(device, r, "vkGetQueryPoolResults");
 }
