@@ -413,10 +413,11 @@ static uint64_t elements_of(gx_ctx *ctx, const char *device)
 static void it_rests_and_comes_back(void **state)
 {
     (void)state;
-    static const char device[] = "fault:fail@400:" ONE;
+    /* not the last call of a job: the wait for results that are there, which may fail */
+    static const char device[] = "fault:fail@401:" ONE;
     struct room room;
     struct seen seen = {0};
-    gx_ctx *ctx = open_counted("fault:fail@400:" ONE "," TWO, GX_POLICY_THROUGHPUT, 0);
+    gx_ctx *ctx = open_counted("fault:fail@401:" ONE "," TWO, GX_POLICY_THROUGHPUT, 0);
     run_until_failure(ctx, device);
     gx_device_statistics d = device_stats(ctx, device);
     assert_int_equal(d.health, GX_HEALTH_RESTING);
