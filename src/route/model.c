@@ -242,7 +242,6 @@ void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t 
     pthread_mutex_lock(&model->lock);
     struct gx_time_curve *curve = get_curve(model, kind);
     if (curve) {
-        curve->turns++;
         gx__time_curve_replace(curve, index, samples, (uint32_t)count, 0, gx__date_s());
         model->changed = true;
     }

@@ -15,13 +15,6 @@
 #define RATE_POINTS 3
 /* A size within this factor of a point counts for that point only; others for both neighbours. */
 #define OWN_SIZE 1.02
-/* If the last three samples agree within CHANGE_AGREE, and the time of the point has changed by
- * more than CHANGE, the device has changed, and not only at that size. So points that were not
- * measured since are scaled too, less with distance, up to CHANGE_REACH points away. */
-#define CHANGE       1.5
-#define CHANGE_AGREE 1.25
-#define CHANGE_REACH 6
-
 double gx__time_point_size(int index)
 {
     return (double)((uint64_t)FIRST_SIZE << index);
@@ -155,58 +148,6 @@ float gx__time_sample(double ns)
     return (float)clamp(ns, (double)GX_SAMPLE_NS_MIN, (double)GX_SAMPLE_NS_MAX);
 }
 
-static void scale(struct gx_time_point *point, double by, uint32_t turn)
-{
-    for (uint32_t i = 0; i < point->count; i++)
-        point->sample[i] = gx__time_sample((double)point->sample[i] * by);
-    point->turn[point->count - 1] = turn; /* the point has this change now */
-    point->level *= by;
-    settle(point);
-}
-
-/* Whether the last three samples of a full point agree. */
-static bool agree(const struct gx_time_point *point)
-{
-    double low = (double)GX_SAMPLE_NS_MAX, high = 0;
-    for (int i = GX_SAMPLES / 2; i < GX_SAMPLES; i++) {
-        low = point->sample[i] < low ? point->sample[i] : low;
-        high = point->sample[i] > high ? point->sample[i] : high;
-    }
-    return high <= low * CHANGE_AGREE;
-}
-
-/* A factor, weakened towards 1 by the distance in points. */
-static double attenuate(double by, int apart)
-{
-    double part = apart < CHANGE_REACH ? 1 - (double)apart / CHANGE_REACH : 0;
-    return by > 1 ? 1 + (by - 1) * part : 1 / (1 + (1 / by - 1) * part);
-}
-
-/* A point has changed: scales the points that were last measured before the three samples that
- * changed it. If it became faster, others become no faster than their own minimum, unless the point
- * fell below its own: otherwise temporary slowdowns here and there would add up to predictions that
- * are too low. */
-static void spread_change(struct gx_time_curve *curve, int index, double before, double least)
-{
-    const struct gx_time_point *point = &curve->point[index];
-    uint32_t began = point->turn[GX_SAMPLES / 2];
-    double now = gx__get(&point->ns), over = now / least;
-    for (int i = 0; i < GX_TIME_POINTS; i++) {
-        struct gx_time_point *other = &curve->point[i];
-        int apart = i < index ? index - i : i - index;
-        if (!other->count || (int32_t)(other->turn[other->count - 1] - began) >= 0)
-            continue;
-        double by = attenuate(now / before, apart);
-        if (now < before) {
-            if (over * CHANGE < 1)
-                other->least *= attenuate(over, apart);
-            by = (over > CHANGE_AGREE ? over : 1) * other->least / gx__get(&other->ns);
-        }
-        if (now < before ? by < 1 : by > 1)
-            scale(other, by, curve->turns);
-    }
-}
-
 /* Updates a point from its samples and marks it as known. */
 static void publish(struct gx_time_curve *curve, int index, uint32_t date)
 {
@@ -221,21 +162,11 @@ static void add_sample(struct gx_time_curve *curve, int index, double ns)
     struct gx_time_point *point = &curve->point[index];
     if (point->count == GX_SAMPLES) {
         memmove(point->sample, point->sample + 1, sizeof point->sample - sizeof *point->sample);
-        memmove(point->turn, point->turn + 1, sizeof point->turn - sizeof *point->turn);
         point->count--;
         point->guesses -= point->guesses > 0;
     }
-    point->sample[point->count] = gx__time_sample(ns);
-    point->turn[point->count++] = curve->turns;
+    point->sample[point->count++] = gx__time_sample(ns);
     publish(curve, index, gx__date_s());
-    double before = point->level, now = gx__get(&point->ns), least = point->least;
-    double seen = point->guesses && now < ns ? ns : now; /* guesses are not measurements */
-    point->least = least > 0 && least < seen ? least : seen;
-    if (point->count == GX_SAMPLES && !agree(point))
-        return;
-    point->level = now;
-    if (point->count == GX_SAMPLES && (now > before * CHANGE || now * CHANGE < before))
-        spread_change(curve, index, before, least);
 }
 
 /* How many guesses an empty point begins with: 2 between known points, 1 beyond them, none if there
@@ -257,10 +188,8 @@ static void learn_new(struct gx_time_curve *curve, int index, double n, double n
     if (!told && 2 * n < FIRST_SIZE) /* how much is launch cost is unknown */
         return;
     point->guesses = told ? guess_count(curve->known, index) : 0;
-    for (point->count = 0; point->count < point->guesses; point->count++) {
+    for (point->count = 0; point->count < point->guesses; point->count++)
         point->sample[point->count] = gx__time_sample(there.ns);
-        point->turn[point->count] = curve->turns;
-    }
     add_sample(curve, index, ns * (told ? there.ns / here.ns : gx__time_point_size(index) / n));
 }
 
@@ -281,7 +210,6 @@ void gx__time_curve_learn(struct gx_time_curve *curve, double n, double ns)
     if (index + 1 < GX_TIME_POINTS &&
         n * n > gx__time_point_size(index) * gx__time_point_size(index + 1))
         index++;
-    curve->turns++;
     struct gx_prediction p;
     if (!gx__time_curve_knows(curve, index) || !gx__time_curve_predict(curve, n, &p)) {
         learn_new(curve, index, n, ns);
@@ -305,19 +233,13 @@ void gx__time_curve_replace(struct gx_time_curve *curve, int index, const float 
     point->count = (uint8_t)count;
     point->guesses = (uint8_t)guesses;
     memcpy(point->sample, ns, count * sizeof *ns);
-    for (uint32_t i = 0; i < count; i++)
-        point->turn[i] = curve->turns;
     publish(curve, index, date);
-    point->level = gx__get(&point->ns);
-    point->least = point->level;
 }
 
 void gx__time_curve_forget(struct gx_time_curve *curve, uint32_t since)
 {
     atomic_store(&curve->known, 0);
     curve->since = since;
-    for (int i = 0; i < GX_TIME_POINTS; i++) {
+    for (int i = 0; i < GX_TIME_POINTS; i++)
         curve->point[i].count = 0;
-        curve->point[i].least = 0;
-    }
 }

@@ -21,18 +21,14 @@ struct gx_time_point {
     _Atomic uint32_t date;
     /* For the writer only: */
     uint8_t count;
-    uint8_t guesses;           /* how many of the oldest samples are guesses */
-    float sample[GX_SAMPLES];  /* oldest first */
-    uint32_t turn[GX_SAMPLES]; /* gx_time_curve.turns when the sample was taken */
-    double level;              /* time when its samples last agreed */
-    double least;              /* least time it ever had by measurement */
+    uint8_t guesses;          /* how many of the oldest samples are guesses */
+    float sample[GX_SAMPLES]; /* oldest first */
 };
 
 /* An empty curve is all zeros. */
 struct gx_time_curve {
     _Atomic uint32_t known; /* a bit for each point */
     /* For the writer only: */
-    uint32_t turns; /* measurements so far; wraps around */
     uint32_t since; /* saved points up to this date were dropped on purpose */
     struct gx_time_point point[GX_TIME_POINTS];
 };
