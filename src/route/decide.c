@@ -85,32 +85,6 @@ bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *m
     return elements < GX_SMALL_ELEMS;
 }
 
-/* In host memory and in registered memory. */
-static bool is_far_behind(const struct gx_predictor *predictor, const struct gx_model *gpu,
-                          struct gx_kind kind, double n, const struct gx_prediction *cpu)
-{
-    for (gx_residency r = GX_HOST_MEMORY; r <= GX_REGISTERED_MEMORY; r++) {
-        struct gx_prediction p;
-        kind.residency = r;
-        if (!predictor->predict(gpu, &kind, n, &p) || p.ns < cpu->slow_ns ||
-            p.ns < GX_FAR_AHEAD_FACTOR * cpu->ns)
-            return false;
-    }
-    return true;
-}
-
-bool gx__is_cpu_far_ahead(const struct gx_predictor *predictor, const struct gx_model *cpu,
-                          const struct gx_model *const *gpus, size_t gpu_count,
-                          const struct gx_kind *kind, uint64_t elements)
-{
-    struct gx_prediction p;
-    double n = (double)elements;
-    bool far_ahead = predictor->predict(cpu, kind, n, &p) && p.ns < GX_FAR_AHEAD_NS;
-    for (size_t i = 0; i < gpu_count && far_ahead; i++)
-        far_ahead = is_far_behind(predictor, gpus[i], *kind, n, &p);
-    return far_ahead;
-}
-
 /* ---- one candidate ---- */
 
 static void choose(struct gx_decision *d, gx_reason reason, size_t candidate)

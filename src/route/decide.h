@@ -20,10 +20,6 @@
 /* and where no GPU seems to be, the work must be worth looking all the same: a driver may make its
  * files only when it is used. */
 #define GX_SEARCH_IN_VAIN_NS 1000000000u
-/* Jobs that take the CPU less time than this and that it does this many times faster than any GPU
- * need no decision. */
-#define GX_FAR_AHEAD_NS     20000.0
-#define GX_FAR_AHEAD_FACTOR 1.5
 /* Shorter rounds are not explored: there is too little to gain. */
 #define GX_EXPLORE_MIN_NS 50000.0
 
@@ -100,12 +96,6 @@ bool gx__predict_round(const struct gx_question *question,
 /* Whether so few elements finish on "cpu", whose model this is, before any GPU could answer. */
 bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *model,
                   const struct gx_kind *kind, uint64_t elements);
-
-/* Whether so few elements are done much faster by the CPU than by any of the GPUs, by their
- * models. */
-bool gx__is_cpu_far_ahead(const struct gx_predictor *predictor, const struct gx_model *cpu,
-                          const struct gx_model *const *gpus, size_t gpu_count,
-                          const struct gx_kind *kind, uint64_t elements);
 
 /* A round, explored or not, took ns. */
 void gx__routed(struct gx_exploring *exploring, uint64_t ns);

@@ -144,30 +144,13 @@ static bool learn_contention(struct gx_contention *contention, const struct gx_m
 
 /* ---- the CPU-only limit ---- */
 
-struct limits {
-    const struct gx_kind *kind;
-    const struct gx_model *cpu, *gpu[GX_CANDIDATES_MAX];
-    size_t gpus;
-};
-
-static bool is_small(const struct limits *l, uint32_t n)
-{
-    return gx__is_small(&gx__predictor, l->cpu, l->kind, n);
-}
-
-static bool is_far_ahead(const struct limits *l, uint32_t n)
-{
-    return is_small(l, n) ||
-           gx__is_cpu_far_ahead(&gx__predictor, l->cpu, l->gpu, l->gpus, l->kind, n);
-}
-
-/* Approximately the largest n for which `holds` is true, by bisection; at least 1. */
-static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct limits *, uint32_t))
+/* Approximately the largest n that is small, by bisection; at least 1. */
+static uint32_t find_limit(const struct gx_model *cpu, const struct gx_kind *kind)
 {
     uint32_t least = 0, most = LIMIT_MAX;
     while (most - least > 1 + least / 16) {
         uint32_t middle = least + (most - least) / 2;
-        if (holds(l, middle))
+        if (gx__is_small(&gx__predictor, cpu, kind, middle))
             least = middle;
         else
             most = middle;
@@ -175,42 +158,22 @@ static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct li
     return least ? least : 1;
 }
 
-/* Sets both limits of the kind. */
-static void find_limits(struct gx_router *router, struct gx_device_slot *host,
-                        const struct gx_kind *kind, uint32_t *small, uint32_t *cpu_only)
-{
-    struct limits l = {.kind = kind, .cpu = atomic_load(&host->model)};
-    bool listed = atomic_load_explicit(&router->listed, memory_order_acquire);
-    for (size_t i = 0; listed && i < router->candidates; i++)
-        if (!router->candidate[i]->host)
-            l.gpu[l.gpus++] = atomic_load(&router->candidate[i]->model);
-    *small = find_limit(&l, is_small);
-    *cpu_only = listed ? find_limit(&l, is_far_ahead) : *small;
-}
-
-/* The limits may be reset by another thread at any time: `small` is read once. */
 uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *host,
                             const struct gx_task *job)
 {
     struct gx_kind kind = gx__kind_of(router->slots.instance, job, GX_PATH_AUTO, true);
     struct gx_kind_stats *stats = gx__kind_stats(host, &kind);
-    uint32_t small = 0, cpu_only = 0;
-    if (stats) {
-        small = atomic_load_explicit(&stats->small, memory_order_acquire);
-        cpu_only = atomic_load_explicit(&stats->cpu_only, memory_order_relaxed);
-    }
-    if (!small) {
-        struct gx_float_env caller;
-        gx__float_env_default(&caller);
-        find_limits(router, host, &kind, &small, &cpu_only);
-        gx__float_env_restore(&caller);
-        stats = gx__kind_stats_get(host, &kind);
-        if (stats) {
-            atomic_store_explicit(&stats->cpu_only, cpu_only, memory_order_relaxed);
-            atomic_store_explicit(&stats->small, small, memory_order_release);
-        }
-    }
-    return atomic_load_explicit(&host->active, memory_order_relaxed) ? small : cpu_only;
+    uint32_t limit = stats ? atomic_load_explicit(&stats->small, memory_order_relaxed) : 0;
+    if (limit) /* another thread may reset it at any time */
+        return limit;
+    struct gx_float_env caller;
+    gx__float_env_default(&caller);
+    limit = find_limit(atomic_load(&host->model), &kind);
+    gx__float_env_restore(&caller);
+    stats = gx__kind_stats_get(host, &kind);
+    if (stats)
+        atomic_store_explicit(&stats->small, limit, memory_order_relaxed);
+    return limit;
 }
 
 /* ---- times ---- */
@@ -260,6 +223,6 @@ void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot,
         return;
     if (!together || !learn_contention(&beside->contention, model, &kind, n, (double)own))
         gx__model_learn(model, &kind, n, own ? own : 1);
-    if (runs % LIMITS_EVERY == 0) /* recompute the limits */
+    if (runs % LIMITS_EVERY == 0) /* recompute the limit */
         atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
 }

@@ -46,10 +46,9 @@ struct gx_contention {
 struct gx_kind_stats {
     _Atomic uint32_t runs;           /* timed runs */
     struct gx_contention contention; /* by the residency of the round, also on "cpu" */
-    /* On "cpu" only. Jobs of up to `small` elements finish before any GPU could answer, so they
-     * always run there; jobs of up to `cpu_only` finish well before any GPU of this machine, so
-     * they do while "cpu" is idle. small 0: not known. */
-    _Atomic uint32_t small, cpu_only;
+    /* On "cpu" only. Jobs of up to so many elements finish before any GPU could answer, so they
+     * always run there. 0: not known. */
+    _Atomic uint32_t small;
 };
 
 struct gx_device_slot {

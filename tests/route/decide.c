@@ -185,31 +185,6 @@ static void what_is_small(void **state)
     assert_false(gx__is_small(&lines, &unknown, &kind, GX_SMALL_ELEMS));
 }
 
-static void what_is_sure(void **state)
-{
-    (void)state;
-    static const struct gx_model cpu = {.launch = 500, .ns_each = 10}, unknown = UNKNOWN;
-    static const struct gx_model far = LINE(50000, 1), near = LINE(14000, 1);
-    static const struct gx_model host = {.launch = 50000, .ns_each = 1, .only = GX_HOST_MEMORY};
-    static const struct gx_model uneven = {.launch = 500, .ns_each = 10, .slow = 3};
-    static const struct gx_model *const gpus[] = {&far, &near};
-    const struct gx_model *one = &far;
-    struct gx_kind kind = {GX_ADD, GX_U32, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
-    assert_true(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 1949));
-    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 1950)); /* 20 us */
-    assert_true(gx__is_cpu_far_ahead(&lines, &cpu, NULL, 0, &kind, 1949));
-    assert_true(gx__is_cpu_far_ahead(&lines, &cpu, gpus, 2, &kind, 946)); /* 9960, 14946 */
-    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, gpus, 2, &kind, 951));
-    assert_true(gx__is_cpu_far_ahead(&lines, &uneven, &one, 1, &kind, 1650)); /* 51000, 51650 */
-    assert_false(gx__is_cpu_far_ahead(&lines, &uneven, &one, 1, &kind, 1750));
-    one = &host; /* of registered memory nothing is known */
-    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 10));
-    one = &unknown;
-    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 10));
-    one = &far;
-    assert_false(gx__is_cpu_far_ahead(&lines, &unknown, &one, 1, &kind, 10));
-}
-
 /* ---- rounds ---- */
 
 static void parts_add_up_and_begin_once(void **state)
@@ -604,7 +579,6 @@ int main(void)
         cmocka_unit_test(the_only_one_is_chosen),
         cmocka_unit_test(where_nothing_is_known_size_decides),
         cmocka_unit_test(what_is_small),
-        cmocka_unit_test(what_is_sure),
         cmocka_unit_test(parts_add_up_and_begin_once),
         cmocka_unit_test(residency_is_each_ones_own),
         cmocka_unit_test(splits_are_as_good_as_any),
