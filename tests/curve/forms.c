@@ -6,6 +6,7 @@
 #include "curve/coord.h"
 #include "curve/form.h"
 #include "curve/point.h"
+#include "pairing/pairing.h"
 #include "support/harness.h"
 #include "support/oracle_curve.h"
 
@@ -352,18 +353,12 @@ static void not_on_the_curve(void **state)
     }
 }
 
-/* A random point of the whole curve. */
-static void any_point(gx_curve c, struct point *p)
+/* What the Miller loops of pairings find out by themselves of a point of G2. */
+static void check_prepared(gx_curve c, const struct point *p, bool in)
 {
-    const struct gx_curve_row *curve = gx__curve(c);
-    uint64_t *y = p->xy + curve->limbs;
-    do {
-        gxt_fill(&seed, curve->info.base_field, p->xy, curve->degree);
-        gx__coord_sqr(curve, y, p->xy);
-        gx__coord_mul(curve, y, y, p->xy);
-        gx__coord_add(curve, y, y, curve->b);
-    } while (!gx__coord_sqrt(curve, y, y));
-    assert_true(oracle_point_on_curve(c, p->xy));
+    static struct gx_lines lines;
+    for (enum gx_tier t = 0; t < GX_TIERS; t++)
+        assert_int_equal(gx__lines_prepare(gx__pairing(c, 1u << t), &lines, p->xy), in);
 }
 
 /* Whether it is in the subgroup, by the definition. */
@@ -380,6 +375,8 @@ static bool check_member(gx_curve c, const struct point *p)
     bool in = !memcmp(multiple.xy, zero.xy, oracle_affine_bytes(c));
     assert_int_equal(gx__point_check(gx__curve(c), GX_CHECK_SUBGROUP, p->xy, &why),
                      in ? GX_OK : GX_ERR_INVALID);
+    if (gx__curve(c)->degree == 2)
+        check_prepared(c, p, in);
     return in;
 }
 
@@ -419,7 +416,8 @@ static void subgroup(void **state)
     for (gx_curve c = 1; c < GX_CURVE_END; c++) {
         struct point whole, p, q;
         unsigned outside = 0;
-        any_point(c, &whole);
+        gxt_any_point(&seed, c, whole.xy);
+        assert_true(oracle_point_on_curve(c, whole.xy));
         order_of_curve(c, n);
         oracle_point_mul(c, p.xy, whole.xy, n);
         assert_true(gx__affine_is_infinity(gx__curve(c), p.xy));

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "curve/coord.h"
+
 const gx_field gxt_fields[] = {
 #define X(symbol, value, name) symbol,
     GX__FIELD_LIST(X)
@@ -265,6 +267,18 @@ void gxt_fill(uint64_t *state, gx_field field, void *out, size_t n)
         limb &= mask;
         memcpy(at, &limb, sizeof limb);
     }
+}
+
+void gxt_any_point(uint64_t *state, gx_curve c, uint64_t *xy)
+{
+    const struct gx_curve_row *curve = gx__curve(c);
+    uint64_t *y = xy + curve->limbs;
+    do {
+        gxt_fill(state, curve->info.base_field, xy, curve->degree);
+        gx__coord_sqr(curve, y, xy);
+        gx__coord_mul(curve, y, y, xy);
+        gx__coord_add(curve, y, y, curve->b);
+    } while (!gx__coord_sqrt(curve, y, y));
 }
 
 void gxt_put_modulus(gx_field field, void *element)

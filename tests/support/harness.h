@@ -94,6 +94,8 @@ int gxt_elementwise(gx_op op, gx_field field);
 size_t gxt_results(gx_op op, size_t n);
 /* Random elements below the modulus (f32: random small whole numbers, exact sums). */
 void gxt_fill(uint64_t *state, gx_field field, void *out, size_t n);
+/* A random point of the whole curve, not only of its subgroup: x, y in Montgomery form. */
+void gxt_any_point(uint64_t *state, gx_curve curve, uint64_t *xy);
 /* The modulus itself, the least element that is not canonical. */
 void gxt_put_modulus(gx_field field, void *element);
 

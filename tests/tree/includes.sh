@@ -8,7 +8,7 @@
 # gpuexec serve and top, uses nothing at all. First runs on a small tree with known mistakes, to check that it finds each.
 set -euo pipefail
 
-layers="base field curve op verify kernel device exec compose route api" # lowest first
+layers="base field curve pairing op verify kernel device exec compose route api" # lowest first
 shared="base/os.h base/number.h"
 
 # Prints FILE:LINE: reason for each forbidden include of ROOT.
@@ -76,7 +76,7 @@ prove_it_fails() {
     tree=$(mktemp -d)
     # shellcheck disable=SC2064 # this very folder
     trap "rm -rf '$tree'" EXIT
-    mkdir -p "$tree"/{include/gpuexec,cli,http,report,examples,bench/suites} "$tree"/src/{base,field,curve,op,verify,kernel,device,exec,compose,route,api,other}
+    mkdir -p "$tree"/{include/gpuexec,cli,http,report,examples,bench/suites} "$tree"/src/{base,field,curve,pairing,op,verify,kernel,device,exec,compose,route,api,other}
     touch "$tree/include/gpuexec/core.h" "$tree/cli/cli.h" "$tree/report/scan.h" "$tree/http/get.h" "$tree/bench/suites/suite.h"
     put() { # good|bad FILE INCLUDE
         printf '%s /* %s */\n' "$3" "$1" >>"$tree/$2"
@@ -115,6 +115,9 @@ prove_it_fails() {
     put bad src/field/field.c '#include "curve/curve.h"'
     put good src/curve/curve.c '#include "field/field.h"'
     put bad src/curve/curve.c '#include "op/op.h"'
+    put bad src/curve/curve.c '#include "pairing/pairing.h"'
+    put good src/pairing/pairing.c '#include "curve/curve.h"'
+    put bad src/pairing/pairing.c '#include "op/op.h"'
     put bad src/base/log.c '#include "kernel/shaders.h"'
     put good src/verify/verify.c '#include "op/op.h"'
     put bad src/verify/verify.c '#include "kernel/shaders.h"'

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pairings of the adx tier over fields of 6 limbs.
+ */
+#if defined(__x86_64__)
+
+#define LIMBS 6
+#include "field/adx_element.h"
+#include "pairing/scalar.h"
+
+const struct gx_pairing_tier gx__pairing_adx_6 = PAIRING_TIER(GX_TIER_ADX);
+
+#endif
