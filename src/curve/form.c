@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "curve/coord.h"
-#include "curve/point.h"
 #include "field/host.h"
 #include "field/scalar.h"
 
@@ -324,23 +323,30 @@ static void map_coordinate(const struct gx_curve_row *curve, uint64_t *out, cons
     gx__coord_mul(curve, out, out, factor);
 }
 
-/* For points of the curve, not infinity: see struct gx_endomorphism. The multiple in XYZZ is
- * compared with (x, y) as (x ZZ, y ZZZ). */
-static bool in_subgroup(const struct gx_curve_row *curve, const uint64_t *xy)
+/* The multiple in XYZZ is compared with (x, y) as (x ZZ, y ZZZ). */
+bool gx__point_is_image(const struct gx_curve_row *curve, const uint64_t *xy,
+                        const struct gx_xyzz *p)
 {
     const struct gx_endomorphism *e = &curve->endomorphism;
     uint64_t x[GX_COORD_LIMBS], y[GX_COORD_LIMBS];
+    map_coordinate(curve, x, e->x_factor, xy);
+    map_coordinate(curve, y, e->y_factor, xy + curve->limbs);
+    gx__coord_mul(curve, x, x, p->zz);
+    gx__coord_mul(curve, y, y, p->zzz);
+    return !gx__xyzz_is_infinity(curve, p) && gx__coord_equal(curve, x, p->x) &&
+           gx__coord_equal(curve, y, p->y);
+}
+
+/* For points of the curve, not infinity: see struct gx_endomorphism. */
+static bool in_subgroup(const struct gx_curve_row *curve, const uint64_t *xy)
+{
+    const struct gx_endomorphism *e = &curve->endomorphism;
     struct gx_xyzz p;
     if (!e->bits)
         return true;
     gx__xyzz_set_affine(curve, &p, xy);
     gx__xyzz_mul(curve, &p, &p, e->multiple, e->bits);
-    map_coordinate(curve, x, e->x_factor, xy);
-    map_coordinate(curve, y, e->y_factor, xy + curve->limbs);
-    gx__coord_mul(curve, x, x, p.zz);
-    gx__coord_mul(curve, y, y, p.zzz);
-    return !gx__xyzz_is_infinity(curve, &p) && gx__coord_equal(curve, x, p.x) &&
-           gx__coord_equal(curve, y, p.y);
+    return gx__point_is_image(curve, xy, &p);
 }
 
 gx_status gx__point_check(const struct gx_curve_row *curve, gx_point_check check,

@@ -6,7 +6,7 @@
 #ifndef GX_CURVE_FORM_H
 #define GX_CURVE_FORM_H
 
-#include "curve/curve.h"
+#include "curve/point.h"
 
 /* Reads gx_point_bytes bytes of any alignment; the curve has the form. If `infinity` is not NULL,
  * the form is an XY one, and the caller's own flag says whether the point is infinity, whatever its
@@ -24,5 +24,10 @@ void gx__point_encode(const struct gx_curve_row *curve, gx_point_form form, cons
 /* GX_ERR_INVALID and *why if the point does not pass. Infinity always does. */
 gx_status gx__point_check(const struct gx_curve_row *curve, gx_point_check check,
                           const uint64_t *xy, const char **why);
+
+/* Whether p is the image of a point that is not infinity under the endomorphism of the curve, which
+ * has one: for those that have the multiple by other means. */
+bool gx__point_is_image(const struct gx_curve_row *curve, const uint64_t *xy,
+                        const struct gx_xyzz *p);
 
 #endif

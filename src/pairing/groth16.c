@@ -37,15 +37,30 @@ struct gx_groth16_key {
 
 /* ---- points ------------------------------------------------------------------------------ */
 
-static gx_status read_point(const struct gx_curve_row *curve, gx_point_form form, const void *in,
-                            gx_point_check check, uint64_t *xy, const char *name,
-                            struct gx_error *error)
+static gx_status read_p(const struct gx_groth16_key *key, gx_point_form form, const void *in,
+                        uint64_t *xy, const char *name, struct gx_error *error)
 {
     const char *why;
-    gx_status s = gx__point_decode(curve, form, in, NULL, xy, &why);
+    gx_status s = gx__point_decode(key->g1, form, in, NULL, xy, &why);
     if (!s)
-        s = gx__point_check(curve, check, xy, &why);
+        s = gx__pairing_check_p(key->e, xy, &why);
     return s ? gx__refuse(error, s, "%s: %s", name, why) : GX_OK;
+}
+
+/* A point of the curve: Miller loops find out whether it is in the subgroup. */
+static gx_status read_q(const struct gx_groth16_key *key, gx_point_form form, const void *in,
+                        uint64_t *xy, const char *name, struct gx_error *error)
+{
+    const char *why;
+    gx_status s = gx__point_decode(key->g2, form, in, NULL, xy, &why);
+    if (!s)
+        s = gx__point_check(key->g2, GX_CHECK_CURVE, xy, &why);
+    return s ? gx__refuse(error, s, "%s: %s", name, why) : GX_OK;
+}
+
+static gx_status not_in_subgroup(struct gx_error *error, const char *name)
+{
+    return gx__refuse(error, GX_ERR_INVALID, "%s: it is not in the subgroup", name);
 }
 
 static gx_status out_of_memory(struct gx_error *error)
@@ -84,12 +99,11 @@ static gx_status prepare_opposite(struct gx_groth16_key *key, gx_point_form form
                                   const char *name, struct gx_lines *lines, struct gx_error *error)
 {
     uint64_t q[2 * GX_COORD_LIMBS];
-    gx_status s = read_point(key->g2, form, in, GX_CHECK_SUBGROUP, q, name, error);
+    gx_status s = read_q(key, form, in, q, name, error);
     if (s)
         return s;
     gx__coord_neg(key->g2, q + key->g2->limbs, q + key->g2->limbs);
-    gx__lines_prepare(key->e, lines, q);
-    return GX_OK;
+    return gx__lines_prepare(key->e, lines, q) ? GX_OK : not_in_subgroup(error, name);
 }
 
 static gx_status set_alpha_beta(struct gx_groth16_key *key, gx_point_form form,
@@ -97,12 +111,13 @@ static gx_status set_alpha_beta(struct gx_groth16_key *key, gx_point_form form,
 {
     uint64_t p[2 * GX_COORD_LIMBS], q[2 * GX_COORD_LIMBS];
     const struct gx_pair pair = {p, q, NULL};
-    gx_status s = read_point(key->g1, form, points->alpha, GX_CHECK_SUBGROUP, p, "alpha", error);
+    gx_status s = read_p(key, form, points->alpha, p, "alpha", error);
     if (!s)
-        s = read_point(key->g2, form, points->beta, GX_CHECK_SUBGROUP, q, "beta", error);
+        s = read_q(key, form, points->beta, q, "beta", error);
     if (s)
         return s;
-    gx__miller_loop(key->e, &key->alpha_beta, &pair, 1);
+    if (gx__miller_loop(key->e, &key->alpha_beta, &pair, 1) != GX_ALL_GOOD)
+        return not_in_subgroup(error, "beta");
     gx__final_power(key->e, &key->alpha_beta, &key->alpha_beta);
     return GX_OK;
 }
@@ -134,8 +149,7 @@ static gx_status set_ic(struct gx_groth16_key *key, gx_point_form form, const ch
     for (size_t i = 0; i <= key->inputs; i++) {
         char name[32];
         snprintf(name, sizeof name, "ic[%zu]", i);
-        gx_status s = read_point(key->g1, form, ic + i * bytes, GX_CHECK_SUBGROUP,
-                                 key->ic + i * words, name, error);
+        gx_status s = read_p(key, form, ic + i * bytes, key->ic + i * words, name, error);
         if (s)
             return s;
     }
@@ -281,24 +295,22 @@ static gx_status take_inputs(struct check *c, size_t i)
 static void scale(const struct check *c, uint64_t *xy, const uint64_t *coefficient)
 {
     struct gx_xyzz t;
-    gx__xyzz_set_affine(c->key->g1, &t, xy);
-    gx__xyzz_mul(c->key->g1, &t, &t, coefficient, COEFFICIENT_BITS);
+    gx__pairing_multiply(c->key->e, &t, xy, coefficient, COEFFICIENT_BITS);
     gx__xyzz_to_affine(c->key->g1, &t, xy);
 }
 
-/* That b is in the subgroup is left to the Miller loop. */
 static gx_status take_points(struct check *c, size_t i)
 {
-    const struct gx_curve_row *g1 = c->key->g1, *g2 = c->key->g2;
+    const struct gx_groth16_key *key = c->key;
     const struct gx_groth16_proof *proof = &c->proofs[i];
-    uint64_t *a = c->a + i * 2 * g1->limbs, *b = c->b + i * 2 * g2->limbs;
-    uint64_t *third = c->c + i * 2 * g1->limbs;
+    uint64_t *a = c->a + i * 2 * key->g1->limbs, *b = c->b + i * 2 * key->g2->limbs;
+    uint64_t *third = c->c + i * 2 * key->g1->limbs;
     struct gx_error why = {""};
-    gx_status s = read_point(g1, c->form, proof->a, GX_CHECK_SUBGROUP, a, "a", &why);
+    gx_status s = read_p(key, c->form, proof->a, a, "a", &why);
     if (!s)
-        s = read_point(g2, c->form, proof->b, GX_CHECK_CURVE, b, "b", &why);
+        s = read_q(key, c->form, proof->b, b, "b", &why);
     if (!s)
-        s = read_point(g1, c->form, proof->c, GX_CHECK_SUBGROUP, third, "c", &why);
+        s = read_p(key, c->form, proof->c, third, "c", &why);
     if (s)
         return gx__refuse(c->error, s, "proof %zu: %s", i, why.text);
     if (c->given)

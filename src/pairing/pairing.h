@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "curve/curve.h"
+#include "curve/point.h"
 #include "field/host.h"
 
 /* An element of Fq12: packed coefficients in Fq2, in Montgomery form, of 1, w^2, w^4, w, w^3, w^5;
@@ -66,6 +66,12 @@ void gx__fq12_set_one(const struct gx_pairing *e, struct gx_fq12 *r);
 /* a to a plain scalar of `bits` bits, lowest limb first; a is a pairing. r is not a. */
 void gx__pairing_power(const struct gx_pairing *e, struct gx_fq12 *r, const struct gx_fq12 *a,
                        const uint64_t *scalar, uint32_t bits);
+
+/* As gx__point_check of G1 does for GX_CHECK_SUBGROUP, and out = scalar * xy as gx__xyzz_mul does,
+ * in the tier. */
+gx_status gx__pairing_check_p(const struct gx_pairing *e, const uint64_t *xy, const char **why);
+void gx__pairing_multiply(const struct gx_pairing *e, struct gx_xyzz *out, const uint64_t *xy,
+                          const uint64_t *scalar, uint32_t bits);
 
 /* Whether the product of the pairs, of any affine coordinates below the modulus, is 1. Fails with
  * GX_ERR_INVALID, *bad and *why, "it is ...", if a point is not on its curve or not in its

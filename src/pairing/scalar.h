@@ -6,6 +6,7 @@
 #define GX_PAIRING_SCALAR_H
 
 #include "pairing/miller.h"
+#include "pairing/multiply.h"
 #include "pairing/power.h"
 
 static void final_power(const struct gx_pairing_row *f, struct gx_fq12 *out,
@@ -42,7 +43,7 @@ static void power(const struct gx_pairing_row *f, struct gx_fq12 *out, const str
 #define PAIRING_TIER(which)                                                                        \
     {                                                                                              \
         .tier = (which), .prepare = prepare, .miller = miller, .final = final_power, .mul = mul,   \
-        .power = power                                                                             \
+        .power = power, .multiply = multiply                                                       \
     }
 
 #endif

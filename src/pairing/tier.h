@@ -6,6 +6,7 @@
 #ifndef GX_PAIRING_TIER_H
 #define GX_PAIRING_TIER_H
 
+#include "curve/point.h"
 #include "field/host.h"
 #include "pairing/pairing.h"
 
@@ -56,6 +57,8 @@ struct gx_pairing_tier {
                 const struct gx_fq12 *b);
     void (*power)(const struct gx_pairing_row *row, struct gx_fq12 *r, const struct gx_fq12 *a,
                   const uint64_t *scalar, uint32_t bits);
+    void (*multiply)(const struct gx_pairing_row *row, struct gx_xyzz *out, const uint64_t *xy,
+                     const uint64_t *scalar, uint32_t bits);
 };
 
 #define GX_PAIRING_GROUP 16

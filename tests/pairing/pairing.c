@@ -315,6 +315,43 @@ static void outside(void **state)
     for_each(check_outside);
 }
 
+/* ---- multiples ---- */
+
+/* Around the order a sum meets equal and opposite points. */
+static void check_multiples(const struct gx_pairing *e)
+{
+    const struct gx_curve_row *g1 = gx__pairing_g1(e);
+    static const uint64_t infinity[2 * GX_COORD_LIMBS];
+    mpz_t scalar;
+    mpz_init(scalar);
+    for (int i = -4; i <= 8; i++) {
+        uint64_t limbs[SCALAR_LIMBS];
+        struct point want, got;
+        struct gx_xyzz t;
+        get_order(e, scalar);
+        if (i > 4)
+            random_scalar(e, scalar);
+        else if (i < 0)
+            mpz_set_ui(scalar, (unsigned long)(i + 4)); /* 0 .. 3 */
+        else
+            mpz_add_ui(scalar, scalar, (unsigned long)i);
+        oracle_export(limbs, SCALAR_LIMBS, scalar);
+        oracle_point_mul(g1->curve, want.xy, g1->generator, scalar);
+        gx__pairing_multiply(e, &t, g1->generator, limbs, SCALAR_BITS);
+        gx__xyzz_to_affine(g1, &t, got.xy);
+        assert_memory_equal(got.xy, want.xy, g1->info.affine_bytes);
+        gx__pairing_multiply(e, &t, infinity, limbs, SCALAR_BITS);
+        assert_true(gx__xyzz_is_infinity(g1, &t));
+    }
+    mpz_clear(scalar);
+}
+
+static void multiples(void **state)
+{
+    (void)state;
+    for_each(check_multiples);
+}
+
 /* ---- which --------------------------------------------------------------------------------- */
 
 static void choice(void **state)
@@ -338,7 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bilinear),      cmocka_unit_test(products),  cmocka_unit_test(parts),
         cmocka_unit_test(with_infinity), cmocka_unit_test(off_curve), cmocka_unit_test(outside),
-        cmocka_unit_test(choice),
+        cmocka_unit_test(multiples),     cmocka_unit_test(choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
