@@ -273,19 +273,17 @@ static gx_status take_coefficients(struct check *c)
 static gx_status take_inputs(struct check *c, size_t i)
 {
     const struct gx_prime *order = c->key->g1->scalar;
-    const size_t bytes = GX_SCALAR_LIMBS * sizeof(uint64_t);
-    const char *inputs = c->inputs + i * c->key->inputs * bytes;
+    const size_t bytes = GX_SCALAR_LIMBS * sizeof(uint64_t), count = c->key->inputs;
     const uint64_t *s = c->coefficients + i * GX_SCALAR_LIMBS;
     uint64_t montgomery[GX_LIMBS_MAX], product[GX_LIMBS_MAX];
-    size_t bad = gx__first_bad(order, inputs, c->key->inputs, false);
-    if (bad != GX_NONE_BAD)
-        return gx__refuse(c->error, GX_ERR_NOT_CANONICAL,
-                          "proof %zu: public input %zu is not below the order", i, bad);
     gx__sum_one(order, c->factors, c->factors, s);
     gx__mul_one(order, montgomery, s, order->r2);
-    for (size_t k = 0; k < c->key->inputs; k++) {
+    for (size_t k = 0; k < count; k++) {
         uint64_t *factor = c->factors + (k + 1) * GX_SCALAR_LIMBS;
-        memcpy(product, inputs + k * bytes, bytes);
+        memcpy(product, c->inputs + (i * count + k) * bytes, bytes);
+        if (gx__first_bad(order, product, 1, false) != GX_NONE_BAD)
+            return gx__refuse(c->error, GX_ERR_NOT_CANONICAL,
+                              "proof %zu: public input %zu is not below the order", i, k);
         gx__mul_one(order, product, product, montgomery);
         gx__sum_one(order, factor, factor, product);
     }
@@ -357,6 +355,7 @@ static gx_status compare(struct check *c, bool *valid)
 
 static gx_status run(struct check *c, bool *valid)
 {
+    *valid = false;
     gx_status s = begin(c);
     if (!s)
         s = take_coefficients(c);
@@ -390,6 +389,8 @@ gx_status gx__groth16_verify_all(const struct gx_groth16_key *key, gx_point_form
 {
     if (!coefficients)
         return gx__refuse(error, GX_ERR_INVALID, "no coefficients");
+    if (n > GX_MSM_PIECE)
+        return gx__refuse(error, GX_ERR_INVALID, "%zu proofs are too many at once", n);
     return run(&(struct check){.key = key,
                                .form = form,
                                .proofs = proofs,

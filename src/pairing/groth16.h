@@ -36,16 +36,16 @@ gx_status gx__groth16_key_create(const gx_allocator *allocator, gx_curve curve, 
 void gx__groth16_key_destroy(struct gx_groth16_key **key);
 size_t gx__groth16_key_inputs(const struct gx_groth16_key *key);
 
-/* *valid = whether the proof is one of these public inputs: plain scalars, below the order. A point
- * that is malformed, off its curve or not in its subgroup, or another input, is no proof: it fails,
- * as for keys. */
+/* *valid = whether the proof is one of these public inputs: plain scalars, below the order. Fails
+ * as for keys, and *valid is false, if a point or an input is malformed. */
 gx_status gx__groth16_verify(const struct gx_groth16_key *key, gx_point_form form,
                              const struct gx_groth16_proof *proof, const void *inputs, bool *valid,
                              struct gx_error *error);
 
-/* *valid = whether all n proofs are, each with its own inputs, packed. Of n proofs that are not all
- * valid, so many coefficients in 2^128 pass: `coefficients` are n times GX_COEFFICIENT_BYTES bytes
- * that nobody could foresee who made a proof. Fails with GX_ERR_INVALID if one is 0. */
+/* *valid = whether all n proofs are, each with its own inputs, packed; n is at most GX_MSM_PIECE.
+ * `coefficients` are n times GX_COEFFICIENT_BYTES random bytes that nobody who made a proof could
+ * foresee: if a proof is not valid, one in 2^128 of them says otherwise. Fails with GX_ERR_INVALID
+ * if one of them is 0. */
 gx_status gx__groth16_verify_all(const struct gx_groth16_key *key, gx_point_form form,
                                  const struct gx_groth16_proof *proofs, const void *inputs,
                                  size_t n, const void *coefficients, bool *valid,

@@ -26,7 +26,7 @@ struct walk {
 
 /* The tangent, and twice the point: its coordinates are 4 times those of the paper, so that nothing
  * is halved. */
-static void double_step(struct line *l, struct walk *t, const struct gx_pairing_row *f)
+static void tangent(struct line *l, struct walk *t, const struct gx_pairing_row *f)
 {
     const struct gx_prime *p = f->base;
     struct fq2 xy, y2, z2, e, e3, h, u;
@@ -64,8 +64,8 @@ static void double_step(struct line *l, struct walk *t, const struct gx_pairing_
 }
 
 /* The line through the point and (qx, qy), and their sum. */
-static void add_step(struct line *l, struct walk *t, const struct fq2 *qx, const struct fq2 *qy,
-                     const struct gx_pairing_row *f)
+static void chord(struct line *l, struct walk *t, const struct fq2 *qx, const struct fq2 *qy,
+                  const struct gx_pairing_row *f)
 {
     const struct gx_prime *p = f->base;
     struct fq2 theta, lambda, square, cube, u, g;
@@ -118,23 +118,23 @@ static void walk_start(struct walk *t, const uint64_t *q, const struct gx_pairin
     memcpy(t->z.c[0], f->base->one, sizeof t->z.c[0]);
 }
 
-static void walk_step(struct line *l, struct walk *t, enum gx_step step,
-                      const struct gx_pairing_row *f)
+static void walk_on(struct line *l, struct walk *t, enum gx_line_kind kind,
+                    const struct gx_pairing_row *f)
 {
     struct fq2 x = t->qx, y = t->qy;
-    if (step == GX_STEP_DOUBLE) {
-        double_step(l, t, f);
+    if (kind == GX_LINE_DOUBLE) {
+        tangent(l, t, f);
         return;
     }
-    if (step == GX_STEP_ADD_MAPPED)
+    if (kind == GX_LINE_ADD_MAPPED)
         map_point(&x, &y, f);
-    if (step == GX_STEP_SUBTRACT_MAPPED_TWICE) {
+    if (kind == GX_LINE_SUBTRACT_MAPPED_TWICE) {
         map_point(&x, &y, f);
         map_point(&x, &y, f);
     }
-    if (step == GX_STEP_SUBTRACT || step == GX_STEP_SUBTRACT_MAPPED_TWICE)
+    if (kind == GX_LINE_SUBTRACT || kind == GX_LINE_SUBTRACT_MAPPED_TWICE)
         neg2(&y, &y, f->base);
-    add_step(l, t, &x, &y, f);
+    chord(l, t, &x, &y, f);
 }
 
 static bool equal2(const struct fq2 *a, const struct fq2 *b)
@@ -142,7 +142,7 @@ static bool equal2(const struct fq2 *a, const struct fq2 *b)
     return !memcmp(a, b, sizeof *a);
 }
 
-/* After the last step, whether Q is in the subgroup, where m is the map: BLS12 has got to |x| Q,
+/* After the last line, whether Q is in the subgroup, where m is the map: BLS12 has got to |x| Q,
  * which is to be m(Q) (curve.c); BN to (6x + 2) Q + m(Q) - m(m(Q)), which is to be -m(m(m(Q))).
  * pairing.c says why that is enough. Formulas that met a special case, as they can for points
  * outside alone, have left z = 0. */
@@ -163,8 +163,8 @@ static bool prepare(const struct gx_pairing_row *f, struct gx_lines *lines, cons
 {
     struct walk t;
     walk_start(&t, q, f);
-    for (uint32_t i = 0; i < f->steps; i++)
-        walk_step((struct line *)lines->line[i], &t, f->step[i], f);
+    for (uint32_t i = 0; i < f->lines; i++)
+        walk_on((struct line *)lines->line[i], &t, f->line[i], f);
     return walk_ends_right(&t, f);
 }
 
@@ -199,8 +199,8 @@ static void mul_line(struct fq12 *r, const struct line *l, const struct walk *t,
 static size_t miller(const struct gx_pairing_row *f, struct gx_fq12 *out,
                      const struct gx_pair *pairs, size_t n)
 {
-    struct walk walks[GX_PAIRING_GROUP];
-    struct line line;
+    struct walk walks[GX_MILLER_PAIRS];
+    struct line own;
     struct fq12 *r = (struct fq12 *)out;
     for (size_t i = 0; i < n; i++) {
         walks[i] = (struct walk){.px = pairs[i].p,
@@ -210,15 +210,15 @@ static size_t miller(const struct gx_pairing_row *f, struct gx_fq12 *out,
             walk_start(&walks[i], pairs[i].q, f);
     }
     set_one12(r, f);
-    for (uint32_t k = 0; k < f->steps; k++) {
-        if (k > 0 && f->step[k] == GX_STEP_DOUBLE)
+    for (uint32_t k = 0; k < f->lines; k++) {
+        if (k > 0 && f->line[k] == GX_LINE_DOUBLE)
             sqr12(r, r, f);
         for (size_t i = 0; i < n; i++) {
-            const struct line *l = &line;
+            const struct line *l = &own;
             if (walks[i].prepared)
                 l = (const struct line *)walks[i].prepared[k];
             else
-                walk_step(&line, &walks[i], f->step[k], f);
+                walk_on(&own, &walks[i], f->line[k], f);
             mul_line(r, l, &walks[i], f);
         }
     }

@@ -46,19 +46,19 @@ static void set_digits(struct gx_signed_digits *d, unsigned __int128 value)
     }
 }
 
-static void set_steps(struct gx_pairing_row *row)
+static void set_lines(struct gx_pairing_row *row)
 {
     struct gx_signed_digits loop = row->power;
     if (row->bn)
         set_digits(&loop, (unsigned __int128)6 * row->x + 2);
     for (uint32_t i = loop.count - 1; i-- > 0;) {
-        row->step[row->steps++] = GX_STEP_DOUBLE;
+        row->line[row->lines++] = GX_LINE_DOUBLE;
         if (loop.digit[i])
-            row->step[row->steps++] = loop.digit[i] > 0 ? GX_STEP_ADD : GX_STEP_SUBTRACT;
+            row->line[row->lines++] = loop.digit[i] > 0 ? GX_LINE_ADD : GX_LINE_SUBTRACT;
     }
     if (row->bn) {
-        row->step[row->steps++] = GX_STEP_ADD_MAPPED;
-        row->step[row->steps++] = GX_STEP_SUBTRACT_MAPPED_TWICE;
+        row->line[row->lines++] = GX_LINE_ADD_MAPPED;
+        row->line[row->lines++] = GX_LINE_SUBTRACT_MAPPED_TWICE;
     }
 }
 
@@ -83,7 +83,7 @@ static void derive(struct gx_pairing_row *row)
     row->g2 = gx__curve(row->curve + 1);
     row->base = row->g1->base;
     set_digits(&row->power, row->x);
-    set_steps(row);
+    set_lines(row);
     set_frobenius(row);
 }
 
@@ -159,18 +159,18 @@ size_t gx__miller_loop(const struct gx_pairing *e, struct gx_fq12 *r, const stru
 {
     gx__fq12_set_one(e, r);
     for (size_t i = 0; i < n;) {
-        struct gx_pair group[GX_PAIRING_GROUP];
-        size_t origin[GX_PAIRING_GROUP], count = 0;
+        struct gx_pair some[GX_MILLER_PAIRS];
+        size_t origin[GX_MILLER_PAIRS], count = 0;
         struct gx_fq12 part;
-        for (; i < n && count < GX_PAIRING_GROUP; i++) {
+        for (; i < n && count < GX_MILLER_PAIRS; i++) {
             if (!has_infinity(e->row, &pairs[i])) {
                 origin[count] = i;
-                group[count++] = pairs[i];
+                some[count++] = pairs[i];
             } else if (!q_is_good(e->row, &pairs[i])) {
                 return i;
             }
         }
-        size_t good = e->tier->miller(e->row, &part, group, count);
+        size_t good = e->tier->miller(e->row, &part, some, count);
         if (good < count)
             return origin[good];
         gx__fq12_mul(e, r, r, &part);
@@ -246,6 +246,7 @@ gx_status gx__pairing_check(const struct gx_pairing *e, const struct gx_pair *pa
                             bool *is_one, size_t *bad, const char **why)
 {
     struct gx_fq12 product, one;
+    *is_one = false;
     for (*bad = 0; *bad < n; ++*bad) {
         gx_status s = check_pair(e, &pairs[*bad], why);
         if (s)

@@ -21,8 +21,8 @@ struct gx_fq12 {
     uint64_t c[12 * GX_LIMBS_MAX];
 };
 
-/* The lines of a Miller loop, for a point of G2 that is used again and again: they take two fifths
- * of the work for a pair. */
+/* The lines of a Miller loop, for a point of G2 that is used again and again: a third of the work
+ * for a pair. */
 #define GX_LINES_MAX 96
 struct gx_lines {
     bool infinity;

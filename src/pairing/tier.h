@@ -18,14 +18,14 @@ struct gx_signed_digits {
     int8_t digit[GX_SIGNED_DIGITS_MAX];
 };
 
-/* What a Miller loop does next with a point of G2, each with a line: doubles it, adds Q or -Q, or
- * an image of Q under the endomorphism. */
-enum gx_step {
-    GX_STEP_DOUBLE, /* after squaring the product so far */
-    GX_STEP_ADD,
-    GX_STEP_SUBTRACT,
-    GX_STEP_ADD_MAPPED,
-    GX_STEP_SUBTRACT_MAPPED_TWICE
+/* What a line of a Miller loop is for: it doubles the point of G2 that the loop has got to, or adds
+ * to it Q, -Q or an image of Q under the endomorphism. */
+enum gx_line_kind {
+    GX_LINE_DOUBLE, /* after squaring the product so far */
+    GX_LINE_ADD,
+    GX_LINE_SUBTRACT,
+    GX_LINE_ADD_MAPPED,
+    GX_LINE_SUBTRACT_MAPPED_TWICE
 };
 
 /* The curve over Fq2 is y^2 = x^3 + b xi, an M-twist, for BLS12-381, and y^2 = x^3 + b / xi, a
@@ -40,15 +40,15 @@ struct gx_pairing_row {
     const struct gx_curve_row *g1, *g2;
     const struct gx_prime *base;
     struct gx_signed_digits power; /* x */
-    uint32_t steps;
-    enum gx_step step[GX_LINES_MAX];
+    uint32_t lines;
+    enum gx_line_kind line[GX_LINES_MAX];    /* in order */
     uint64_t frobenius[6][2 * GX_LIMBS_MAX]; /* xi^(i (q - 1) / 6), packed */
 };
 
 struct gx_pairing_tier {
     enum gx_tier tier;
     bool (*prepare)(const struct gx_pairing_row *row, struct gx_lines *lines, const uint64_t *q);
-    /* Of at most GX_PAIRING_GROUP pairs without infinity. Returns n, or the first pair whose q is
+    /* Of at most GX_MILLER_PAIRS pairs without infinity. Returns n, or the first pair whose q is
      * not in the subgroup. */
     size_t (*miller)(const struct gx_pairing_row *row, struct gx_fq12 *r,
                      const struct gx_pair *pairs, size_t n);
@@ -61,7 +61,7 @@ struct gx_pairing_tier {
                      const uint64_t *scalar, uint32_t bits);
 };
 
-#define GX_PAIRING_GROUP 16
+#define GX_MILLER_PAIRS 16
 
 extern const struct gx_pairing_tier gx__pairing_portable_4, gx__pairing_portable_6;
 extern const struct gx_pairing_tier gx__pairing_adx_4, gx__pairing_adx_6;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "curve/form.h"
+#include "curve/msm.h"
 #include "curve/point.h"
 #include "pairing/groth16.h"
 #include "support/harness.h"
@@ -73,7 +74,7 @@ static gx_status verify_one(const struct gx_groth16_key *key, const struct state
                             bool *valid, struct gx_error *error)
 {
     return gx__groth16_verify(key, GX_POINT_XY_PLAIN, &s->proofs[i],
-                              s->input + i * s->inputs * SCALAR, valid, error);
+                              s->inputs ? s->input + i * s->inputs * SCALAR : NULL, valid, error);
 }
 
 static gx_status verify_all(const struct gx_groth16_key *key, const struct statement *s,
@@ -103,9 +104,10 @@ static void assert_refused(const struct gx_groth16_key *key, const struct statem
                            gx_status status, const char *message)
 {
     struct gx_error error;
-    bool valid;
+    bool valid = true;
     assert_int_equal(verify_all(key, s, &valid, &error), status);
     assert_string_equal(error.text, message);
+    assert_false(valid);
 }
 
 /* ---- proofs of snarkjs ---- */
@@ -482,6 +484,9 @@ static void bad_scalars(void **state)
                                             &valid, &error),
                      GX_ERR_INVALID);
     assert_string_equal(error.text, "no coefficients");
+    assert_int_equal(gx__groth16_verify_all(key, GX_POINT_XY_PLAIN, s.proofs, s.input,
+                                            GX_MSM_PIECE + 1, s.coefficients, &valid, &error),
+                     GX_ERR_INVALID);
     gx__groth16_key_destroy(&key);
     close_statement(&s);
 }
