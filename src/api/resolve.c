@@ -108,6 +108,11 @@ static gx_status check_memory(const struct gx_task *task, const char *name, int 
     size_t bytes = gx__operand_bytes(task, which);
     if (o->host && o->buf)
         return gx__refuse(error, GX_ERR_INVALID, "%s has both host memory and a buffer", name);
+    if (o->buf && atomic_load(&o->buf->engine->lost))
+        return gx__refuse(
+            error, GX_ERR_DEVICE_LOST,
+            "%s lies in a buffer of '%s', which was lost: destroy it and create it again", name,
+            o->buf->engine->device.info.name);
     if (!bytes && o->buf && o->offset > o->buf->size)
         return gx__refuse(error, GX_ERR_INVALID, "%s begins past the end of its buffer", name);
     if (!bytes)
@@ -126,11 +131,6 @@ static gx_status check_memory(const struct gx_task *task, const char *name, int 
                           o->offset, align);
     if (o->offset > o->buf->size || bytes > o->buf->size - o->offset)
         return gx__refuse(error, GX_ERR_INVALID, "%s runs past the end of its buffer", name);
-    if (atomic_load(&o->buf->engine->lost))
-        return gx__refuse(
-            error, GX_ERR_DEVICE_LOST,
-            "%s lies in a buffer of '%s', which was lost: destroy it and create it again", name,
-            o->buf->engine->device.info.name);
     if (o->buf->mapped)
         return gx__refuse(error, GX_ERR_INVALID, "%s lies in a buffer that is mapped: unmap it",
                           name);

@@ -410,6 +410,11 @@ static void old_and_new(void **state)
     assert_int_equal(resident(&new), GX_ERR_DEVICE_LOST);
     new.device = NULL;
     assert_int_equal(resident(&new), GX_ERR_DEVICE_LOST);
+    /* Also where nothing is read of the old one. */
+    gx_job none = gxt_job(GX_SUM, field, 0, NULL, NULL, NULL, NULL);
+    none.a = gx_dev(old.in, 0);
+    none.out = gx_dev(new.out, 0);
+    assert_int_equal(gxt_run(ctx, &none, NULL, NULL), GX_ERR_DEVICE_LOST);
     new.in = NULL;
     end_scene(&new);
     end_scene(&old);
