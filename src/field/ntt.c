@@ -103,6 +103,10 @@ void gx__ntt_table_fill(const struct gx_ntt_host *host, const struct gx_prime *p
 /* Units of columns that one worker takes in a row: together they read 4 KiB of each row, a page,
  * which is found once for all of them. */
 #define COLUMN_UNITS 16u
+/* Blocks that are done abreast, where rows are far apart: each row is then a page to find, of
+ * memory read and of memory written, for all of them once. Their scratch stays in the L2 cache. */
+#define ABREAST       4u
+#define ABREAST_BYTES ((size_t)768 << 10)
 /* Elements of a result that is written past the caches. */
 #define STREAM_ELEMENTS ((size_t)1 << 18)
 
@@ -115,6 +119,7 @@ struct plan {
     size_t group;                    /* units that go through the steps together */
     size_t unit_bytes;               /* of scratch between steps */
     size_t worker_bytes;             /* of scratch per worker */
+    uint32_t abreast;                /* units that a worker takes at a time */
     size_t chunk_blocks, chunk_units;
 };
 
@@ -155,6 +160,19 @@ static void plan_steps(struct plan *p, uint32_t log2_n, uint32_t log2_step)
     }
 }
 
+static uint32_t units_abreast(const struct gx_ntt_host *host, const struct gx_ntt_call *call,
+                              const struct plan *p, size_t block_bytes)
+{
+    uint32_t units = ABREAST;
+    const size_t stride = call->stride_in < call->stride_out ? call->stride_in : call->stride_out;
+    if (!host->abreast || !(call->flags & GX_NTT_COLUMNS) || p->steps > 1 ||
+        stride * GX_NTT_ELEMENT < GX_NTT_FAR)
+        return 1;
+    while (units > 1 && units * block_bytes > ABREAST_BYTES)
+        units /= 2;
+    return units;
+}
+
 static struct plan make_plan(const struct gx_ntt_host *host, const struct gx_ntt_call *call)
 {
     struct plan p = {0};
@@ -171,7 +189,8 @@ static struct plan make_plan(const struct gx_ntt_host *host, const struct gx_ntt
     if (p.group > p.units)
         p.group = p.units;
     size_t rows = (size_t)1 << (p.log2_rows[0] < 3 ? 3 : p.log2_rows[0]);
-    p.worker_bytes = (rows * host->scratch_bytes + 63) / 64 * 64;
+    p.abreast = units_abreast(host, call, &p, rows * host->scratch_bytes);
+    p.worker_bytes = (p.abreast * rows * host->scratch_bytes + 63) / 64 * 64;
     size_t block = rows * GX_NTT_LANES;
     p.chunk_blocks = block < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / block : 1;
     p.chunk_units = unit < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / unit : 1;
@@ -371,13 +390,14 @@ static void set_factors(const struct gx_ntt_call *call, const struct plan *p,
 /* ---- running --------------------------------------------------------------------------- */
 
 static void run_block(const struct gx_ntt_host *host, const struct gx_ntt_call *call,
-                      const struct plan *p, const struct place *at, void *scratch)
+                      const struct plan *p, const struct place *at, uint32_t abreast, void *scratch)
 {
     struct gx_ntt_block k;
     size_t transforms = call->batch - at->unit * lanes_of(p);
     k.prime = call->prime;
     k.twiddles = (const uint8_t *)call->table + GX_NTT_TABLE_HEAD;
     k.scratch = scratch;
+    k.abreast = abreast;
     k.log2_rows = at->here;
     k.lanes = p->across ? (uint32_t)(transforms < GX_NTT_LANES ? transforms : GX_NTT_LANES)
                         : 1u << log2_lanes(p, at);
@@ -404,14 +424,19 @@ static void run_whole(const struct gx_ntt_host *host, const struct gx_ntt_call *
 {
     size_t from = chunk * p->chunk_units, left = p->units - from;
     size_t to = from + (left < p->chunk_units ? left : p->chunk_units);
-    for (size_t unit = from; unit < to; unit++)
+    const size_t full = call->batch / lanes_of(p);
+    for (size_t unit = from; unit < to;) {
+        const uint32_t abreast =
+            to - unit >= p->abreast && full - unit >= p->abreast ? p->abreast : 1;
         for (uint32_t s = 0; s < p->steps; s++) {
             struct place at = place_of(p, s);
             at.unit = unit;
             at.between = (uint8_t *)call->scratch + p->unit_bytes * worker;
             for (size_t blocks = step_blocks(p, s); at.block < blocks; at.block++)
-                run_block(host, call, p, &at, worker_scratch(call, p, worker));
+                run_block(host, call, p, &at, abreast, worker_scratch(call, p, worker));
         }
+        unit += abreast;
+    }
 }
 
 /* Units of the group of a phase. */
@@ -447,6 +472,6 @@ void gx__ntt_chunk(const struct gx_ntt_host *host, const struct gx_ntt_call *cal
         at.unit = phase / p.steps * p.group + unit;
         at.between = (uint8_t *)call->scratch + p.unit_bytes * unit;
         at.block = block % per_unit;
-        run_block(host, call, &p, &at, worker_scratch(call, &p, worker));
+        run_block(host, call, &p, &at, 1, worker_scratch(call, &p, worker));
     }
 }

@@ -408,24 +408,28 @@ static void load(const struct gx_ntt_block *k, const struct ntt *f, ntt_row *x)
     struct gx_ntt_counter c = {0, 0};
     uint32_t rows_in = 1u << k->log2_rows_in;
     for (; c.q < rows_in; gx__ntt_count(&c, rows_in, false)) {
-        vec planes[GX_NTT_LIMBS], limbs[N52], factor[N52];
+        vec planes[GX_NTT_LIMBS], limbs[N52], factor[N52] = {_mm512_setzero_si512()};
         bool in_order = k->in_reversed && !k->in_scaled; /* of addresses, not of rows */
         size_t at = k->in_row * (k->in_reversed && !in_order ? c.at : c.q);
-        gx__ntt_expect(in[0], k->in_row, c.q, rows_in, BLOCK);
-        if (contiguous)
-            load_planes(GX_NTT_LIMBS, planes, in[0] + at);
-        else
-            gather_planes(planes, in, at);
-        split(GX_NTT_LIMBS, SHIFT_NONE, limbs, planes);
-        if (k->in_scaled) {
+        gx__ntt_expect(in[0], k->in_row, c.q, rows_in, BLOCK * k->abreast);
+        if (k->in_scaled)
             row_factor(factor, &g, c.q, f);
-            mont_mul(GX_NTT_LIMBS, limbs, limbs, factor, &f->mont);
-        } else {
-            clean_limbs(GX_NTT_LIMBS, limbs);
+        for (uint32_t b = 0; b < k->abreast; b++) {
+            if (contiguous)
+                load_planes(GX_NTT_LIMBS, planes, in[0] + at + b * BLOCK * GX_NTT_ELEMENT);
+            else
+                gather_planes(planes, in, at);
+            split(GX_NTT_LIMBS, SHIFT_NONE, limbs, planes);
+            if (k->in_scaled)
+                mont_mul(GX_NTT_LIMBS, limbs, limbs, factor, &f->mont);
+            else
+                clean_limbs(GX_NTT_LIMBS, limbs);
+            store_row(x[(b << k->log2_rows) + (in_order ? c.at : c.q)], limbs);
         }
-        store_row(x[in_order ? c.at : c.q], limbs);
     }
-    memset(x + rows_in, 0, (((size_t)1 << k->log2_rows) - rows_in) * sizeof *x);
+    for (uint32_t b = 0; b < k->abreast; b++)
+        memset(x + (b << k->log2_rows) + rows_in, 0,
+               (((size_t)1 << k->log2_rows) - rows_in) * sizeof *x);
 }
 
 /* From below 2^260, dirty, to sums below 2p: subtracts p as often as the highest limb says, which
@@ -485,31 +489,35 @@ INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_bloc
     bool in_order = scale == GX_NTT_SCALE_NONE && k->out_reversed; /* of addresses */
     for (; c.q < rows; gx__ntt_count(&c, rows, k->inverse), gx__ntt_count(&address, rows, false)) {
         vec limbs[N52], factor[N52], planes[GX_NTT_LIMBS], out[GX_NTT_LIMBS];
-        load_row(limbs, x[!in_order ? c.at : k->inverse ? negative(c.q) : c.q]);
-        carry_signed(limbs);
+        const uint32_t row = !in_order ? c.at : k->inverse ? negative(c.q) : c.q;
+        const size_t at = k->out_row * (k->out_reversed && !in_order ? address.at : address.q);
         if (scale == GX_NTT_SCALE_LANES)
             lane_factors(factor, &g, c.q, f);
         else if (scale == GX_NTT_SCALE_ROWS)
             row_factor(factor, &g, c.q, f);
-        if (scale != GX_NTT_SCALE_NONE)
-            mont_mul(GX_NTT_LIMBS, limbs, limbs, factor, &f->mont);
-        else
-            subtract_multiple(limbs, f);
-        if (k->last)
-            subtract_p(GX_NTT_LIMBS, limbs, &f->mont);
-        else
-            carry_limbs(GX_NTT_LIMBS, limbs);
-        join(GX_NTT_LIMBS, planes, limbs);
-        planes_to_rows4(out, planes);
-        size_t at = k->out_row * (k->out_reversed && !in_order ? address.at : address.q);
         if (!stream)
-            gx__ntt_expect(k->out[0], k->out_row, address.q, rows, BLOCK);
-        if (stream)
-            stream_rows(k->out[0] + at, out);
-        else if (contiguous)
-            store_rows(GX_NTT_LIMBS, k->out[0] + at, out);
-        else
-            scatter_rows(out, k->out, at, k->lanes);
+            gx__ntt_expect(k->out[0], k->out_row, address.q, rows, BLOCK * k->abreast);
+        for (uint32_t b = 0; b < k->abreast; b++) {
+            uint8_t *to = k->out[0] + at + b * BLOCK * GX_NTT_ELEMENT;
+            load_row(limbs, x[(b << k->log2_rows) + row]);
+            carry_signed(limbs);
+            if (scale != GX_NTT_SCALE_NONE)
+                mont_mul(GX_NTT_LIMBS, limbs, limbs, factor, &f->mont);
+            else
+                subtract_multiple(limbs, f);
+            if (k->last)
+                subtract_p(GX_NTT_LIMBS, limbs, &f->mont);
+            else
+                carry_limbs(GX_NTT_LIMBS, limbs);
+            join(GX_NTT_LIMBS, planes, limbs);
+            planes_to_rows4(out, planes);
+            if (stream)
+                stream_rows(to, out);
+            else if (contiguous)
+                store_rows(GX_NTT_LIMBS, to, out);
+            else
+                scatter_rows(out, k->out, at, k->lanes);
+        }
     }
     if (stream)
         _mm_sfence();
@@ -536,7 +544,8 @@ static void ntt_block(const struct gx_ntt_block *block)
     struct ntt f;
     ntt_init(&f, block);
     load(block, &f, x);
-    levels(&f, x, block->log2_rows);
+    for (uint32_t b = 0; b < block->abreast; b++)
+        levels(&f, x + (b << block->log2_rows), block->log2_rows);
     store(block, &f, x);
 }
 
@@ -544,6 +553,7 @@ const struct gx_ntt_host gx__ntt_avx512 = {.tier = GX_TIER_AVX512,
                                            .log2_step = LOG2_STEP,
                                            .twiddle_bytes = LIMBS_OF_W * sizeof(uint64_t),
                                            .scratch_bytes = sizeof(ntt_row),
+                                           .abreast = true,
                                            .fill = ntt_fill,
                                            .block = ntt_block};
 

@@ -36,6 +36,9 @@ struct gx_ntt_block {
     void *scratch; /* of the worker */
     uint32_t log2_rows;
     uint32_t lanes; /* 1 .. 8; the rest of the arrays below is not used */
+    /* Blocks of 8 lanes with one step, all factors alike, each right behind the one before it in
+     * every row of memory, and in scratch. */
+    uint32_t abreast;
 
     /* Row r of lane l is at in[l] + in_row * r, or * the reverse of the log2_rows_in bits of r.
      * Further rows are 0. */
@@ -60,6 +63,7 @@ struct gx_ntt_host {
     uint32_t log2_step;     /* most levels of a block for it to stay in the L2 cache */
     uint32_t twiddle_bytes; /* each */
     uint32_t scratch_bytes; /* per row of a block, at least 8 rows */
+    bool abreast;           /* takes several blocks at a time */
     void (*fill)(const struct gx_prime *prime, const struct gx_ntt_table *table, void *twiddles,
                  size_t count);
     void (*block)(const struct gx_ntt_block *block);

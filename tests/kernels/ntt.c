@@ -377,6 +377,12 @@ static void larger_sizes(void **state)
         {8, 0, GX_NTT_REVERSED_OUT, 1, 0, 40, true}, /* transforms in the lanes */
         {10, 0, GX_NTT_COSET, 2, 0, 17, false},
         {9, 0, GX_NTT_INVERSE | GX_NTT_COLUMNS, 2, 0, 8, true},
+        /* columns, several blocks of them at a time, and what is left */
+        {3, 0, GX_NTT_COLUMNS | GX_NTT_INVERSE | GX_NTT_REVERSED_IN, 3, 0, 131, true},
+        {7, 2, GX_NTT_COLUMNS | GX_NTT_COSET, 1, 0, 77, false},
+        {9, 0, GX_NTT_COLUMNS | GX_NTT_INVERSE | GX_NTT_COSET | GX_NTT_REVERSED_OUT, 2, 0, 80,
+         true},
+        {10, 0, GX_NTT_COLUMNS | GX_NTT_COSET | GX_NTT_REVERSED_IN, 1, 0, 100, false},
         {10, 0, 0, 1, 0, 1, true},
         {11, 1, GX_NTT_COSET | GX_NTT_REVERSED_IN, 3, 0, 1, false},
         {12, 0, GX_NTT_INVERSE | GX_NTT_COSET, 1, 12, 9, false}, /* a block of 2^12 rows */
@@ -454,6 +460,7 @@ static void check_loose(const struct setup *s, uint32_t log2_rows)
                              .log2_rows = log2_rows,
                              .log2_rows_in = log2_rows,
                              .lanes = GX_NTT_LANES,
+                             .abreast = 1,
                              .in_row = BYTES,
                              .out_row = BYTES,
                              .last = true};
