@@ -407,7 +407,8 @@ static void others_take_over(void **state)
     static const char *const whats[] = {"fail", "oom", "lose", "hang", "corrupt"};
     for (size_t w = 0; w < GXT_COUNT(whats); w++) {
         unsigned fallbacks = 0;
-        for (unsigned at = 1; at < 200; at += gxt_small() ? 47 : 3)
+        /* with little effort, until it is seen: where depends on who does what */
+        for (unsigned at = 1; at < 200 && !(gxt_small() && fallbacks); at += gxt_small() ? 11 : 3)
             fallbacks += taken_over(whats[w], at, 1);
         print_message("%s: taken over %u times\n", whats[w], fallbacks);
         assert_true(fallbacks >= 1 || strcmp(whats[w], "oom") == 0); /* it waits for memory */

@@ -248,10 +248,13 @@ static void judge_rejected(struct rnd_live *live, unsigned j, gx_status status)
                  report->bad_operand, wanted.operands);
 }
 
-/* An earlier job was done and then found wrong: this one may have been done, too. */
+/* An earlier job was done and then found wrong: this one may have been done, too. Where the device
+   that was to do it again failed as well, that is what the call returns. */
 static int was_wrong(const struct rnd_live *live)
 {
-    return live->status == GX_ERR_DEVICE && live->open->spec->sample_every;
+    return live->open->spec->sample_every &&
+           (live->status == GX_ERR_DEVICE || live->status == GX_ERR_DEVICE_LOST ||
+            live->status == GX_ERR_TIMEOUT);
 }
 
 static void judge_job(struct rnd_live *live, unsigned j, gx_status status)
