@@ -163,13 +163,15 @@ static void plan_steps(struct plan *p, uint32_t log2_n, uint32_t log2_step)
 static uint32_t units_abreast(const struct gx_ntt_host *host, const struct gx_ntt_call *call,
                               const struct plan *p, size_t block_bytes)
 {
+    const size_t full = call->batch / GX_NTT_LANES,
+                 most = full < p->chunk_units ? full : p->chunk_units;
     uint32_t units = ABREAST;
     const size_t stride = call->stride_in < call->stride_out ? call->stride_in : call->stride_out;
     if (!host->abreast || !(call->flags & GX_NTT_COLUMNS) || p->steps > 1 ||
         stride * GX_NTT_ELEMENT < GX_NTT_FAR)
         return 1;
-    while (units > 1 && units * block_bytes > ABREAST_BYTES)
-        units /= 2;
+    while (units > 1 && (units > most || units * block_bytes > ABREAST_BYTES))
+        units--;
     return units;
 }
 
@@ -189,14 +191,14 @@ static struct plan make_plan(const struct gx_ntt_host *host, const struct gx_ntt
     if (p.group > p.units)
         p.group = p.units;
     size_t rows = (size_t)1 << (p.log2_rows[0] < 3 ? 3 : p.log2_rows[0]);
-    p.abreast = units_abreast(host, call, &p, rows * host->scratch_bytes);
-    p.worker_bytes = (p.abreast * rows * host->scratch_bytes + 63) / 64 * 64;
     size_t block = rows * GX_NTT_LANES;
     p.chunk_blocks = block < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / block : 1;
     p.chunk_units = unit < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / unit : 1;
     size_t share = p.units / WHOLE_PER_WORKER / call->workers;
     if (call->flags & GX_NTT_COLUMNS && p.chunk_units < COLUMN_UNITS && p.chunk_units < share)
         p.chunk_units = share < COLUMN_UNITS ? share : COLUMN_UNITS;
+    p.abreast = units_abreast(host, call, &p, rows * host->scratch_bytes);
+    p.worker_bytes = (p.abreast * rows * host->scratch_bytes + 63) / 64 * 64;
     return p;
 }
 
@@ -426,14 +428,15 @@ static void run_whole(const struct gx_ntt_host *host, const struct gx_ntt_call *
     size_t to = from + (left < p->chunk_units ? left : p->chunk_units);
     const size_t full = call->batch / lanes_of(p);
     for (size_t unit = from; unit < to;) {
-        const uint32_t abreast =
-            to - unit >= p->abreast && full - unit >= p->abreast ? p->abreast : 1;
+        size_t abreast = to - unit < p->abreast ? to - unit : p->abreast;
+        abreast = full < unit + abreast ? full - unit : abreast;
+        abreast = abreast ? abreast : 1; /* the last, of fewer columns */
         for (uint32_t s = 0; s < p->steps; s++) {
             struct place at = place_of(p, s);
             at.unit = unit;
             at.between = (uint8_t *)call->scratch + p->unit_bytes * worker;
             for (size_t blocks = step_blocks(p, s); at.block < blocks; at.block++)
-                run_block(host, call, p, &at, abreast, worker_scratch(call, p, worker));
+                run_block(host, call, p, &at, (uint32_t)abreast, worker_scratch(call, p, worker));
         }
         unit += abreast;
     }

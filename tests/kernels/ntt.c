@@ -379,10 +379,10 @@ static void larger_sizes(void **state)
         {9, 0, GX_NTT_INVERSE | GX_NTT_COLUMNS, 2, 0, 8, true},
         /* columns, several blocks of them at a time, and what is left */
         {3, 0, GX_NTT_COLUMNS | GX_NTT_INVERSE | GX_NTT_REVERSED_IN, 3, 0, 131, true},
-        {7, 2, GX_NTT_COLUMNS | GX_NTT_COSET, 1, 0, 77, false},
+        {7, 2, GX_NTT_COLUMNS | GX_NTT_COSET, 1, 0, 309, false},
         {9, 0, GX_NTT_COLUMNS | GX_NTT_INVERSE | GX_NTT_COSET | GX_NTT_REVERSED_OUT, 2, 0, 80,
          true},
-        {10, 0, GX_NTT_COLUMNS | GX_NTT_COSET | GX_NTT_REVERSED_IN, 1, 0, 100, false},
+        {10, 0, GX_NTT_COLUMNS | GX_NTT_COSET | GX_NTT_REVERSED_IN, 1, 0, 139, false},
         {10, 0, 0, 1, 0, 1, true},
         {11, 1, GX_NTT_COSET | GX_NTT_REVERSED_IN, 3, 0, 1, false},
         {12, 0, GX_NTT_INVERSE | GX_NTT_COSET, 1, 12, 9, false}, /* a block of 2^12 rows */
