@@ -39,7 +39,8 @@ static void wake(struct gx_pool *pool)
         pthread_cond_broadcast(&pool->freed);
 }
 
-gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes)
+/* keep: for a buffer. */
+static gx_status reserve(struct gx_pool *pool, size_t bytes, bool keep)
 {
     if (!bytes || pool->limit == SIZE_MAX)
         return GX_OK;
@@ -52,21 +53,35 @@ gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes)
             break;
         pthread_cond_wait(&pool->freed, &pool->lock);
     }
-    pool->reserved += fits ? bytes : 0;
+    if (fits) {
+        pool->reserved += bytes;
+        pool->kept += keep ? bytes : 0;
+    }
     pool->serving++;
     wake(pool); /* the next in line may fit too */
     pthread_mutex_unlock(&pool->lock);
     return fits ? GX_OK : GX_ERR_OUT_OF_DEVICE_MEMORY;
 }
 
-void gx__pool_release(struct gx_pool *pool, size_t bytes)
+gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes)
+{
+    return reserve(pool, bytes, false);
+}
+
+static void release(struct gx_pool *pool, size_t bytes, bool keep)
 {
     if (!bytes || pool->limit == SIZE_MAX)
         return;
     pthread_mutex_lock(&pool->lock);
     pool->reserved -= bytes;
+    pool->kept -= keep ? bytes : 0;
     wake(pool);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void gx__pool_release(struct gx_pool *pool, size_t bytes)
+{
+    release(pool, bytes, false);
 }
 
 bool gx__pool_waited_for(struct gx_pool *pool)
@@ -222,18 +237,16 @@ void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
 gx_status gx__pool_alloc(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                          struct gx_mem *mem)
 {
-    gx_status s = gx__pool_reserve(pool, bytes);
+    gx_status s = reserve(pool, bytes, true);
     if (s != GX_OK)
         return s;
     pthread_mutex_lock(&pool->lock);
     s = get_memory(pool, kind, bytes, mem);
-    pool->kept += s == GX_OK ? bytes : 0;
-    wake(pool); /* those for whom there will not be room now */
     pthread_mutex_unlock(&pool->lock);
     if (s == GX_OK)
         gx__guard_set(pool->device, mem, bytes);
     else
-        gx__pool_release(pool, bytes);
+        release(pool, bytes, true);
     return s;
 }
 
@@ -243,9 +256,8 @@ void gx__pool_free(struct gx_pool *pool, struct gx_mem *mem, size_t bytes)
     free_memory(pool, mem);
     pthread_mutex_lock(&pool->lock);
     let_go(pool, bytes);
-    pool->kept -= bytes;
     pthread_mutex_unlock(&pool->lock);
-    gx__pool_release(pool, bytes);
+    release(pool, bytes, true);
 }
 
 void gx__pool_close(struct gx_pool *pool)
