@@ -248,16 +248,12 @@ static void judge_rejected(struct rnd_live *live, unsigned j, gx_status status)
                  report->bad_operand, wanted.operands);
 }
 
-static int lies(const char *devices)
-{
-    return strstr(devices, "corrupt") || strstr(devices, "zero");
-}
-
 /* An earlier job was done and then found wrong: this one may have been done, too. What the call
    returns is how the device failed that was to do it again, if there was one. */
 static int was_wrong(const struct rnd_live *live)
 {
-    return live->status != GX_OK && (lies(live->open->spec->device) || lies(live->call->device));
+    return live->status != GX_OK &&
+           (rnd_names_liar(live->open->spec->device) || rnd_names_liar(live->call->device));
 }
 
 static void judge_job(struct rnd_live *live, unsigned j, gx_status status)

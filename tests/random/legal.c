@@ -409,6 +409,11 @@ int rnd_names_gpu(const char *devices)
     return strstr(devices, "vulkan") || strstr(devices, "webgpu") || strstr(devices, "cuda");
 }
 
+int rnd_names_liar(const char *devices)
+{
+    return strstr(devices, "corrupt") || strstr(devices, "zero");
+}
+
 /* Only the host has the function. */
 static void limit_registered(const struct rnd_context *context, const struct rnd_call *call,
                              struct rnd_job *job)
@@ -479,10 +484,10 @@ static void fix_context(struct rnd_context *context)
         context->counted = 1;
     context->counted = context->counted != 0;
     /* A device that lies is found only by those who look. */
-    if (strstr(context->device, "corrupt") || strstr(context->device, "zero"))
+    if (rnd_names_liar(context->device))
         context->sample_every = 1;
     for (unsigned i = 0; i < context->ncalls; i++) {
-        if (strstr(context->call[i].device, "corrupt") || strstr(context->call[i].device, "zero"))
+        if (rnd_names_liar(context->call[i].device))
             context->sample_every = 1;
         fix_call(context, &context->call[i]);
     }

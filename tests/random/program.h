@@ -149,6 +149,8 @@ void rnd_legalise(struct rnd_program *program);
 __attribute__((format(printf, 2, 3))) void rnd_set_name(char name[48], const char *format, ...);
 /* A list of devices, separated by commas. */
 int rnd_names_gpu(const char *devices);
+/* One that gives wrong results. */
+int rnd_names_liar(const char *devices);
 size_t rnd_split(const char *list, char names[RND_LIST][48]);
 
 /* ---- generator (generate.c) ---- */
